@@ -30,6 +30,8 @@ CREATE TABLE client (
     assertion_audience text NOT NULL DEFAULT 'issuer' CHECK (assertion_audience IN ('issuer', 'token_endpoint')),
     assertion_seconds bigint NOT NULL DEFAULT 300 CHECK (assertion_seconds BETWEEN 10 AND 3600),
     introspects text[] NOT NULL DEFAULT '{}' CHECK (array_position(introspects, NULL) IS NULL),
+    access_token_algorithm text,
+    id_token_algorithm text,
     created_at timestamptz(0) NOT NULL DEFAULT now(),
     -- Credentials refer to both columns, so that a client has those of its own method only.
     UNIQUE (client_id, authentication)
@@ -54,6 +56,8 @@ COMMENT ON COLUMN client.copied_claims IS 'The claims of an id_token that its ac
 COMMENT ON COLUMN client.assertion_audience IS 'What aud of its assertions may name: the issuer alone, or the token endpoint too.';
 COMMENT ON COLUMN client.assertion_seconds IS 'Longest life of its assertions in seconds.';
 COMMENT ON COLUMN client.introspects IS 'The aud of the access tokens that it may introspect, RFC 7662; empty: none.';
+COMMENT ON COLUMN client.access_token_algorithm IS 'JWS algorithm of its access tokens; NULL: the broker''s first active one.';
+COMMENT ON COLUMN client.id_token_algorithm IS 'JWS algorithm of its id_tokens; NULL: that of its access tokens.';
 COMMENT ON COLUMN client.created_at IS 'When it was registered.';
 
 CREATE TABLE client_secret (

@@ -21,10 +21,10 @@ CREATE TABLE signing_key (
     CHECK (state NOT IN ('retired') OR retired_at IS NOT NULL),
     CHECK ((state = 'removed') = (removed_at IS NOT NULL))
 );
-CREATE UNIQUE INDEX signing_key_active ON signing_key (use) WHERE state = 'active';
+CREATE UNIQUE INDEX signing_key_active ON signing_key (use, algorithm) WHERE state = 'active';
 CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON signing_key EXECUTE FUNCTION announce_registry_change();
 GRANT SELECT ON signing_key TO native_sso_broker;
-COMMENT ON TABLE signing_key IS 'The keys of the key module. One is active for each use.';
+COMMENT ON TABLE signing_key IS 'The keys of the key module. One is active for each use and algorithm.';
 COMMENT ON COLUMN signing_key.kid IS 'kid of what it signs.';
 COMMENT ON COLUMN signing_key.use IS 'access-token signs JWTs; refresh-token and device are MAC keys.';
 COMMENT ON COLUMN signing_key.algorithm IS 'JWS algorithm, or HS256 for a MAC key.';

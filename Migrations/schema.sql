@@ -2245,6 +2245,8 @@ CREATE TABLE native_sso.client (
     assertion_audience text DEFAULT 'issuer'::text NOT NULL,
     assertion_seconds bigint DEFAULT 300 NOT NULL,
     introspects text[] DEFAULT '{}'::text[] NOT NULL,
+    access_token_algorithm text,
+    id_token_algorithm text,
     created_at timestamp(0) with time zone DEFAULT now() NOT NULL,
     CONSTRAINT client_access_token_seconds_check CHECK (((access_token_seconds >= 10) AND (access_token_seconds <= 86400))),
     CONSTRAINT client_assertion_audience_check CHECK ((assertion_audience = ANY (ARRAY['issuer'::text, 'token_endpoint'::text]))),
@@ -2299,6 +2301,10 @@ COMMENT ON COLUMN native_sso.client.assertion_audience IS 'What aud of its asser
 COMMENT ON COLUMN native_sso.client.assertion_seconds IS 'Longest life of its assertions in seconds.';
 
 COMMENT ON COLUMN native_sso.client.introspects IS 'The aud of the access tokens that it may introspect, RFC 7662; empty: none.';
+
+COMMENT ON COLUMN native_sso.client.access_token_algorithm IS 'JWS algorithm of its access tokens; NULL: the broker''s first active one.';
+
+COMMENT ON COLUMN native_sso.client.id_token_algorithm IS 'JWS algorithm of its id_tokens; NULL: that of its access tokens.';
 
 COMMENT ON COLUMN native_sso.client.created_at IS 'When it was registered.';
 
@@ -2625,7 +2631,7 @@ CREATE TABLE native_sso.signing_key (
     CONSTRAINT signing_key_use_check CHECK ((use = ANY (ARRAY['access-token'::text, 'refresh-token'::text, 'device'::text])))
 );
 
-COMMENT ON TABLE native_sso.signing_key IS 'The keys of the key module. One is active for each use.';
+COMMENT ON TABLE native_sso.signing_key IS 'The keys of the key module. One is active for each use and algorithm.';
 
 COMMENT ON COLUMN native_sso.signing_key.kid IS 'kid of what it signs.';
 
@@ -2760,7 +2766,7 @@ CREATE UNIQUE INDEX session_name ON native_sso.session USING btree (issuer, sid,
 
 CREATE INDEX session_subject ON native_sso.session USING btree (idp_issuer, subject, session_id);
 
-CREATE UNIQUE INDEX signing_key_active ON native_sso.signing_key USING btree (use) WHERE (state = 'active'::text);
+CREATE UNIQUE INDEX signing_key_active ON native_sso.signing_key USING btree (use, algorithm) WHERE (state = 'active'::text);
 
 CREATE INDEX sso_grant_bound ON native_sso.sso_grant USING btree (device_digest) WHERE (jkt IS NOT NULL);
 

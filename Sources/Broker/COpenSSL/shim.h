@@ -9,10 +9,15 @@
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <openssl/rsa.h>
 #include <openssl/x509.h>
 
-static inline EVP_PKEY *copenssl_generate_p256(void) {
-    return EVP_EC_gen("P-256");
+static inline EVP_PKEY *copenssl_generate_ec(const char *curve) {
+    return EVP_EC_gen(curve);
+}
+
+static inline EVP_PKEY *copenssl_generate_ed25519(void) {
+    return EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
 }
 
 static inline EVP_PKEY *copenssl_generate_rsa(unsigned int bits) {

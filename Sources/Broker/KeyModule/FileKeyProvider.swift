@@ -61,8 +61,7 @@ package struct FileKeyProvider: KeyProvider {
     private static func decode(_ pem: SecureBytes, _ record: KeyRecord, _ path: String) throws(KeyError) -> EVPKey {
         do throws(KeyFileDefect) {
             let key = try PrivateKeyPEM.decode(pem)
-            let algorithm = try key.checkedAlgorithm()
-            guard algorithm == record.algorithm else { throw .wrongAlgorithm(algorithm, expected: record.algorithm) }
+            try key.check(for: record.algorithm)
             return key
         } catch {
             throw .file(path: path, error)

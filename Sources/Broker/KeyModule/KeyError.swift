@@ -54,8 +54,9 @@ package enum KeyFileDefect: Error, Sendable, Equatable {
                 + "openssl pkey -in …"
         case .notPKCS8(let label):
             "holds a “\(label)”, not PKCS #8; convert it with: openssl pkcs8 -topk8 -nocrypt -in …"
-        case .unsupportedKey: "holds a key that is neither RSA nor on an elliptic curve"
-        case .wrongCurve(let curve): "holds a key on the curve \(curve); only P-256 (prime256v1) is supported"
+        case .unsupportedKey: "holds a key that is neither RSA nor EC nor Ed25519"
+        case .wrongCurve(let curve):
+            "holds a key on the curve \(curve); only P-256 (prime256v1) and P-384 (secp384r1) are supported"
         case .wrongModulus(let bits): "holds an RSA key of \(bits) bits; 2048 to 8192 are supported"
         case .inconsistentKey:
             "holds a key whose parts do not belong together: the file is damaged or was tampered with"

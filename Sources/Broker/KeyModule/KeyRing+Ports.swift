@@ -2,8 +2,8 @@ package import JOSE
 package import NativeSSO
 
 extension KeyRing: TokenSigner {
-    package func sign(payload: [UInt8], type: JWTType) throws(PortError) -> String {
-        let signer = try signer
+    package func sign(payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm) throws(PortError) -> String {
+        guard let signer = try loaded().signers[algorithm] else { throw .noActiveKey(for: .accessToken, algorithm) }
         do throws(KeyError) {
             return try signer.sign(payload, type: type)
         } catch {
@@ -11,15 +11,12 @@ extension KeyRing: TokenSigner {
         }
     }
 
-    package var hashFunction: TokenHashFunction {
-        get throws(PortError) { try signer.hashFunction }
-    }
-
-    private var signer: TokenSigning {
-        get throws(PortError) {
-            guard let signer = try loaded().signer else { throw .noActiveKey(for: .accessToken) }
-            return signer
+    package func algorithm(_ wanted: KeyAlgorithm?) throws(PortError) -> KeyAlgorithm {
+        let keys = try loaded()
+        guard let algorithm = wanted ?? keys.algorithm, keys.signers[algorithm] != nil else {
+            throw .noActiveKey(for: .accessToken, wanted)
         }
+        return algorithm
     }
 }
 

@@ -46,8 +46,9 @@ package final class KeyRing: Sendable {
 }
 
 extension PortError {
-    static func noActiveKey(for use: KeyUse) -> PortError {
-        .outage(Outage(.keyModule, "there is no usable active key for use \(use.rawValue)"))
+    static func noActiveKey(for use: KeyUse, _ algorithm: KeyAlgorithm? = nil) -> PortError {
+        let kind = algorithm.map { " of algorithm \($0.rawValue)" } ?? ""
+        return .outage(Outage(.keyModule, "there is no usable active key\(kind) for use \(use.rawValue)"))
     }
 
     init(_ error: KeyError) {
@@ -55,7 +56,7 @@ extension PortError {
     }
 }
 
-/// The active signing key and its precomputed token headers.
+/// An active signing key and its precomputed token headers.
 struct TokenSigning: Sendable {
     let kid: String
     private let key: any SigningKey
@@ -68,9 +69,6 @@ struct TokenSigning: Sendable {
         accessTokenHeader = Self.header(key.algorithm, .accessToken, kid)
         idTokenHeader = Self.header(key.algorithm, .idToken, kid)
     }
-
-    /// SHA-256 for both RS256 and ES256. OpenID Connect Core §3.1.3.6.
-    var hashFunction: TokenHashFunction { .sha256 }
 
     /// The compact JWS of `payload`. RFC 7515 §7.1.
     func sign(_ payload: [UInt8], type: JWTType) throws(KeyError) -> String {
@@ -119,7 +117,8 @@ package final class KeySet: Sendable {
         package var description: String { "\(use.rawValue) key \(kid) (\(state.rawValue)): \(explanation)" }
     }
 
-    let signer: TokenSigning?
+    /// The active signing keys.
+    let signers: [KeyAlgorithm: TokenSigning]
     /// By the first octet of the refresh tokens; `nil` if the key exists but could not be loaded.
     let refreshTokenKeys: [UInt8: MACKey?]
     /// Whether a key with an unknown id exists: then a token with an unknown id may be valid.
@@ -134,13 +133,15 @@ package final class KeySet: Sendable {
     package let jwks: [UInt8]
     /// The same keys; `nil` if there are none.
     let verificationKeys: JSONWebKeySet?
-    /// The `kid` of the active signing key, if one is loaded.
-    package var signingKID: String? { signer?.kid }
+    /// Signs for clients that name no algorithm; `nil`: no active signing key is loaded.
+    package var algorithm: KeyAlgorithm? { KeyAlgorithm.allCases.first { signers[$0] != nil } }
+    /// The `kid` of each loaded active signing key, the one of ``algorithm`` first.
+    package var signingKIDs: [String] { KeyAlgorithm.allCases.compactMap { signers[$0]?.kid } }
     package let problems: [Problem]
 
     /// The uses without a loaded active key.
     package var missing: [KeyUse] {
-        (signer == nil ? [.accessToken] : []) + (refreshTokenKeyID == nil ? [.refreshToken] : [])
+        (signers.isEmpty ? [.accessToken] : []) + (refreshTokenKeyID == nil ? [.refreshToken] : [])
             + (deviceKey == nil ? [.device] : [])
     }
 
@@ -149,7 +150,7 @@ package final class KeySet: Sendable {
     package init(_ records: [KeyRecord], isComplete: Bool = true, from provider: any KeyProvider) {
         let records = records.filter(\.state.verifies)
         var published: [JSONWebKey] = []
-        var signer: TokenSigning?
+        var signers: [KeyAlgorithm: TokenSigning] = [:]
         var refreshTokenKeys: [UInt8: MACKey?] = [:]
         var refreshTokenKeyID: UInt8?
         var lacksRefreshTokenKeys = !isComplete
@@ -165,7 +166,7 @@ package final class KeySet: Sendable {
                     // an attacker with write access could publish their own.
                     let key = try provider.signingKey(record)
                     published.append(key.publicKey)
-                    if isActive { signer = TokenSigning(key, kid: record.kid) }
+                    if isActive { signers[record.algorithm] = TokenSigning(key, kid: record.kid) }
                 case .refreshToken:
                     guard case .refreshToken(let id)? = KeyReference(record.reference, use: .refreshToken) else {
                         lacksRefreshTokenKeys = true
@@ -182,7 +183,7 @@ package final class KeySet: Sendable {
                     Problem(kid: record.kid, use: record.use, state: record.state, explanation: error.description))
             }
         }
-        self.signer = signer
+        self.signers = signers
         self.refreshTokenKeys = refreshTokenKeys
         self.refreshTokenKeyID = refreshTokenKeyID
         self.lacksRefreshTokenKeys = lacksRefreshTokenKeys

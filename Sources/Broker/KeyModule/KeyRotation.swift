@@ -59,7 +59,8 @@ extension KeyRotation.Step {
 }
 
 extension KeyRotation {
-    /// The changed records after `step`: the given record, and after an activation also the one that it retires.
+    /// The changed records after `step`: the given record, and after an activation also the one that it retires, the active
+    /// key of its use and algorithm.
     /// - Parameters:
     ///   - all: Every record of the registry.
     ///   - isForced: Skips the waiting periods, for a key that may be compromised. Never skips a state.
@@ -74,12 +75,13 @@ extension KeyRotation {
             guard record.state == .published else { throw .wrongState(record.state, step) }
             let usable = (record.publishedAt ?? record.createdAt).adding(publication)
             guard isForced || usable <= now else { throw .publishedTooShortly(until: usable) }
-            let active = all.filter { $0.use == record.use && $0.state == .active }
+            let active = all.filter { $0.use == record.use && $0.algorithm == record.algorithm && $0.state == .active }
             return active.map { $0.moved(to: .retired, at: now) } + [record.moved(to: .active, at: now)]
         case .retire:
             guard record.state == .published || record.state == .active else { throw .wrongState(record.state, step) }
             guard record.use != .device else { throw .deviceKey }
-            guard isForced || record.state != .active else { throw .onlyActiveKey(record.use) }
+            let hasAnother = all.contains { $0.use == record.use && $0.state == .active && $0.kid != record.kid }
+            guard isForced || record.state != .active || hasAnother else { throw .onlyActiveKey(record.use) }
             return [record.moved(to: .retired, at: now)]
         case .remove:
             guard record.state != .removed, record.state != .active else { throw .wrongState(record.state, step) }

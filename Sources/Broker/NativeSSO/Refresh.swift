@@ -57,6 +57,8 @@ package struct Refresh: Sendable {
         try RefreshError.counting { () throws(RateLimited) in
             try limits.charge(refreshOf: token.grantID, by: request.client)
         }
+        // A known outage must not cost the app a generation.
+        try RefreshError.port { () throws(PortError) in try mint.checkSigning(for: request.client) }
         let asked = Rotation(request, token, lifetimes)
         let facts: RotationFacts
         do throws(PortError) {

@@ -37,13 +37,14 @@ package struct TokenMint: Sendable {
             copied: asked.checks.claims)
         let hasRefreshToken = device.profile == .deviceID || client.issuesRefreshToken
         return TokenAnswer(
-            accessToken: try signer.sign(payload: claims.json, type: .accessToken), issued: .accessToken,
+            accessToken: try sign(claims.json, .accessToken, for: client), issued: .accessToken,
             isBound: key != nil, expiresIn: claims.expiresAt.since(now), scope: scope.description,
             refreshToken: hasRefreshToken ? try refreshToken(grant.id, grant.generation) : nil,
             idToken: client.issuesIDToken
-                ? try signer.sign(
-                    payload: claims.siblingIDToken(
-                        in: asked.sessionID, on: device, hashFunction: signer.hashFunction), type: .idToken) : nil)
+                ? try sign(
+                    claims.siblingIDToken(
+                        in: asked.sessionID, on: device, hashFunction: try hashFunction(for: client)),
+                    .idToken, for: client) : nil)
     }
 
     /// The answer to a refresh: the successor of the presented token. RFC 6749 §6.
@@ -65,7 +66,7 @@ package struct TokenMint: Sendable {
             scope: scope, login: family.login, session: family.session.id, key: key,
             copied: family.claims.only(client.copiedClaims))
         return TokenAnswer(
-            accessToken: try signer.sign(payload: claims.json, type: .accessToken), isBound: key != nil,
+            accessToken: try sign(claims.json, .accessToken, for: client), isBound: key != nil,
             expiresIn: claims.expiresAt.since(now), scope: scope.description,
             refreshToken: try refreshToken(asked.token.grantID, successor))
     }
@@ -78,7 +79,7 @@ package struct TokenMint: Sendable {
     ) throws(PortError) -> TokenAnswer {
         let claims = try claims(request, idToken, session, device, accessToken, at: now)
         // RFC 8693 §2.2.1 puts every issued token in `access_token`; Native SSO §3.3 puts it in `id_token`.
-        let token = try signer.sign(payload: claims.json, type: .idToken)
+        let token = try sign(claims.json, .idToken, for: request.client)
         return TokenAnswer(
             accessToken: token, issued: .idToken, expiresIn: claims.expiresAt.since(now),
             scope: request.scope?.description, idToken: token,
@@ -108,7 +109,8 @@ package struct TokenMint: Sendable {
             issuer: issuer, subject: try name(idToken.subject, at: idToken.issuer), source: idToken, issuedAt: now,
             // At least the next second: the database's clock may be ahead of the clock that checked the expiry.
             expiresAt: max(min(idToken.expiresAt, session.expiresAt), now.adding(1)), sessionID: session.id,
-            device: device, accessToken: accessToken, hashFunction: try signer.hashFunction, key: request.proof?.key)
+            device: device, accessToken: accessToken, hashFunction: try hashFunction(for: request.client),
+            key: request.proof?.key)
     }
 
     /// Whether the broker can still name the user of a grant. The configuration may have changed since the login.
@@ -126,8 +128,18 @@ package struct TokenMint: Sendable {
         }
     }
 
-    /// Throws if the broker cannot sign now.
-    func checkSigning() throws(PortError) { _ = try signer.hashFunction }
+    /// Throws if the broker has no key now that signs this client's tokens.
+    func checkSigning(for client: Client) throws(PortError) {
+        for type in [JWTType.accessToken, .idToken] { _ = try signer.algorithm(client.algorithm(of: type)) }
+    }
+
+    private func sign(_ claims: [UInt8], _ type: JWTType, for client: Client) throws(PortError) -> String {
+        try signer.sign(payload: claims, type: type, algorithm: try signer.algorithm(client.algorithm(of: type)))
+    }
+
+    private func hashFunction(for client: Client) throws(PortError) -> TokenHashFunction {
+        try signer.algorithm(client.algorithm(of: .idToken)).hashFunction
+    }
 
     func read(_ refreshToken: String) throws(PortError) -> RefreshToken? {
         try RefreshToken.decode(refreshToken, by: refreshTokens)

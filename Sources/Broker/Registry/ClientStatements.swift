@@ -9,7 +9,7 @@ enum ClientStatements {
         SELECT client_id::text, authentication, enabled, grants, allowed_scope::text[], default_scope::text[], audiences,
             access_token_seconds, refresh_token_seconds, issues_refresh_token, issues_id_token,
             allows_self_exchange, accepted_acr, maximum_authentication_seconds, dpop, copied_claims::text[],
-            assertion_audience, assertion_seconds, introspects
+            assertion_audience, assertion_seconds, introspects, access_token_algorithm, id_token_algorithm
         FROM native_sso.client ORDER BY client_id
         """)
 
@@ -43,7 +43,9 @@ enum ClientStatements {
             copiedClaims: try row.textArray(15),
             assertionAudience: try Client.AssertionAudience(try row.text(16), "assertion_audience"),
             assertionLifetime: Seconds(try row.int64(17)),
-            introspects: try row.textArray(18))
+            introspects: try row.textArray(18),
+            accessTokenAlgorithm: try row.optionalText(19).map { try KeyAlgorithm($0, "access_token_algorithm") },
+            idTokenAlgorithm: try row.optionalText(20).map { try KeyAlgorithm($0, "id_token_algorithm") })
     }
 }
 

@@ -155,10 +155,14 @@ struct KeyFileTests {
 
     /// The command that makes each file, and its defect.
     static let foreign: [(arguments: [String], defect: KeyFileDefect)] = [
-        (["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384"], .wrongCurve("secp384r1")),
+        (
+            ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384"],
+            .wrongAlgorithm(.es384, expected: .es256)
+        ),
         (["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"], .wrongCurve("secp256k1")),
         (["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:1024"], .wrongModulus(bits: 1024)),
-        (["genpkey", "-algorithm", "ED25519"], .unsupportedKey),
+        (["genpkey", "-algorithm", "ED25519"], .wrongAlgorithm(.edDSA, expected: .es256)),
+        (["genpkey", "-algorithm", "ED448"], .unsupportedKey),
         (["genpkey", "-algorithm", "RSA-PSS", "-pkeyopt", "rsa_keygen_bits:2048"], .unsupportedKey),
         (
             ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-aes256", "-pass", "pass:x"],

@@ -108,6 +108,32 @@ struct KeyCommandTests {
         }
     }
 
+    /// One old SDK that knows only RS256 does not decide for all clients.
+    @Test func `keys of two algorithms are active, and a client chooses one that is`() async throws {
+        try await Installation.withSchema { installation in
+            let client = ["client", "add", "old-sdk", "--audience", "https://api.example.com"]
+            try await installation.succeed("key", "generate", "--use", "access-token", "--algorithm", "RS256")
+            let keys = try await installation.keys(use: "access-token")
+            #expect(keys.compactMap { $0.string("state") } == ["active", "published"])
+            let kid = try #require(keys.last?.string("kid"))
+            let early = try await installation.run(client + ["--signing-algorithm", "RS256"])
+            #expect(early.status == 1 && early.errors.contains("no RS256 key is active"), "\(early.errors)")
+            try await installation.step("activate", kid, "--force")
+            #expect(try await installation.keys(use: "access-token").allSatisfy { $0.string("state") == "active" })
+            let unknown = try await installation.run(client + ["--signing-algorithm", "HS256"])
+            #expect(unknown.status == 2, "\(unknown.errors)")
+            #expect(try await installation.run(client + ["--signing-algorithm", "RS256"]).status == 0)
+            let needed = try await installation.run(["key", "retire", "--execute", "--reason", "r", "--", kid])
+            #expect(needed.status == 1 && needed.errors.contains("old-sdk"), "\(needed.errors)")
+            let shown = try await installation.object("client", "update", "old-sdk", "--no-signing-algorithm")
+            #expect(shown["access_token_algorithm"] == .null)
+            try await installation.step("retire", kid)
+            let last = try #require(keys.first?.string("kid"))
+            let only = try await installation.run(["key", "retire", "--execute", "--reason", "r", "--", last])
+            #expect(only.status == 1 && only.errors.contains("only active"), "\(only.errors)")
+        }
+    }
+
     // MARK: Steps
 
     @Test func `a key's life, step by step, each refused before its time and audited`() async throws {

@@ -17,13 +17,13 @@ struct Broker {
     private let lifetimes: Lifetimes
     var subjects: SubjectPrefixes
 
-    init(_ scenario: ExchangeScenario, hashFunction: TokenHashFunction = .sha256) async throws {
+    init(_ scenario: ExchangeScenario, algorithm: KeyAlgorithm = .es256) async throws {
         clock = FixedClock(seconds: scenario.now.seconds)
         idTokens = StubIDTokenVerifier(.claims(scenario.claims))
         registry = InMemoryGrantRegistry(now: scenario.now)
         directory = InMemoryClientDirectory(
             [scenario.client], scopesRequiringConsent: scenario.scopesRequiringConsent)
-        signer = StubTokenSigner(hashFunction: hashFunction)
+        signer = StubTokenSigner(algorithm)
         lifetimes = scenario.lifetimes
         subjects = SubjectPrefixes([scenario.issuer: ""])
         try await scenario.put(into: registry)

@@ -13,7 +13,7 @@ import Testing
         scenario.client = Client(
             id: scenario.target, allowedScope: ExchangeScenario.scope, defaultScope: ExchangeScenario.scope,
             audiences: ["https://api.example.com"], issuesIDToken: true)
-        let broker = try await Broker(scenario, hashFunction: .sha512)
+        let broker = try await Broker(scenario, algorithm: .edDSA)
         let answer = try await broker.exchange(scenario.request)
         let idToken = try #require(answer.idToken)
         let token = try #require(UnverifiedJWS(idToken))

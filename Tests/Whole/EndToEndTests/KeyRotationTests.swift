@@ -3,6 +3,7 @@ import JOSE
 import PrivateCluster
 import StrictCoding
 import BrokerHarness
+import Glibc
 import Testing
 
 /// The identity provider signs with a new key. A broker asks for keys at most every half minute, so this takes as long.
@@ -35,5 +36,45 @@ import Testing
         }
         #expect(provider.jwksRequests - before == 1)
         await broker.process.terminate()
+    }
+
+    @Test func aClientMayChooseTheAlgorithmOfItsTokens() async throws {
+        let key = try TestKey(.es256, keyID: "idp")
+        let provider = try StubIdentityProvider(keys: [key])
+        let (installation, logins) = try await FaultFixture.install(
+            provider.issuer, key, on: try await PrivateCluster.shared)
+        for algorithm in ["RS256", "EdDSA"] {
+            try await installation.command("key", "generate", "--use", "access-token", "--algorithm", algorithm)
+        }
+        let sql = try installation.session()
+        try await sql.rows(
+            "UPDATE native_sso.signing_key SET state = 'active', activated_at = now() WHERE state = 'published'")
+        let broker = try installation.startBroker()
+        try await broker.untilReady()
+        let first = try await broker.token(try logins.exchange(logins.login()))
+        #expect(try Self.algorithm(first.accessToken) == .es256)
+        try await installation.command(
+            "client", "update", "app-two", "--signing-algorithm", "RS256", "--id-token", "--id-token-algorithm", "EdDSA"
+        )
+        broker.process.signal(SIGHUP)
+        let keys = try JSONWebKeySet(document: Array(try await broker.get("/.well-known/jwks.json").text.utf8))
+        var second = try await broker.token(try logins.exchange(logins.login()))
+        while try Self.algorithm(second.accessToken) == .es256 {
+            try await Task.sleep(for: .milliseconds(20))
+            second = try await broker.token(try logins.exchange(logins.login()))
+        }
+        let third = try await broker.token(logins.refresh(try #require(second.refreshToken)))
+        for (token, algorithm) in [
+            (second.accessToken, SignatureAlgorithm.rs256), (second.json?.string("id_token"), .edDSA),
+            (third.accessToken, .rs256),
+        ] {
+            #expect(try Self.algorithm(token) == algorithm)
+            _ = try CompactJWS(try #require(token)).verified(by: keys, allowing: [algorithm])
+        }
+        await broker.process.terminate()
+    }
+
+    private static func algorithm(_ token: String?) throws -> SignatureAlgorithm {
+        try CompactJWS(try #require(token)).header.algorithm
     }
 }

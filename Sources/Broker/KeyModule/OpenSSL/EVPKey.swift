@@ -24,8 +24,10 @@ import StrictCoding
         SecureHeap.prepare()
         let key: OpaquePointer?
         switch algorithm {
-        case .es256: unsafe key = copenssl_generate_p256()
-        case .rs256: unsafe key = copenssl_generate_rsa(UInt32(clamping: modulusBits))
+        case .es256: unsafe key = copenssl_generate_ec("P-256")
+        case .es384: unsafe key = copenssl_generate_ec("P-384")
+        case .edDSA: unsafe key = copenssl_generate_ed25519()
+        case .rs256, .ps256: unsafe key = copenssl_generate_rsa(UInt32(clamping: modulusBits))
         case .hs256: throw .algorithmDoesNotFit(algorithm, .accessToken)
         }
         guard let key = unsafe key else { throw .openSSL("key generation") }
@@ -73,17 +75,28 @@ extension EVPKey {
     /// Supported modulus lengths in bits. RFC 7518 §3.3 requires at least 2048.
     static let modulusBits = 2048...8192
 
-    /// Validates the key and returns its algorithm.
-    func checkedAlgorithm() throws(KeyFileDefect) -> KeyAlgorithm {
-        if isA("EC") {
-            guard curve == "prime256v1" else { throw .wrongCurve(curve ?? "unnamed") }
-            guard isConsistent else { throw .inconsistentKey }
-            return .es256
-        }
-        guard isA("RSA") else { throw .unsupportedKey }
-        guard Self.modulusBits.contains(bits) else { throw .wrongModulus(bits: bits) }
+    /// Validates the key and its fitness for `algorithm`.
+    func check(for algorithm: KeyAlgorithm) throws(KeyFileDefect) {
+        let possible = try algorithms
         guard isConsistent else { throw .inconsistentKey }
-        return .rs256
+        guard possible.contains(algorithm) else { throw .wrongAlgorithm(possible[0], expected: algorithm) }
+    }
+
+    /// The algorithms that a key of this kind can serve.
+    private var algorithms: [KeyAlgorithm] {
+        get throws(KeyFileDefect) {
+            if isA("EC") {
+                switch curve {
+                case "prime256v1": return [.es256]
+                case "secp384r1": return [.es384]
+                case let other: throw .wrongCurve(other ?? "unnamed")
+                }
+            }
+            if isA("ED25519") { return [.edDSA] }
+            guard isA("RSA") else { throw .unsupportedKey }
+            guard Self.modulusBits.contains(bits) else { throw .wrongModulus(bits: bits) }
+            return [.rs256, .ps256]
+        }
     }
 }
 
@@ -104,8 +117,23 @@ extension EVPKey {
     ) throws(KeyError) -> (JSONWebKey.Parameters, SignatureAlgorithm) {
         switch algorithm {
         case .es256: (.ec(.p256, x: try number("qx", width: 32), y: try number("qy", width: 32)), .es256)
+        case .es384: (.ec(.p384, x: try number("qx", width: 48), y: try number("qy", width: 48)), .es384)
+        case .edDSA: (.ed25519(try rawPublicKey), .edDSA)
         case .rs256: (.rsa(modulus: try number("n"), exponent: try number("e")), .rs256)
+        case .ps256: (.rsa(modulus: try number("n"), exponent: try number("e")), .ps256)
         case .hs256: throw .algorithmDoesNotFit(algorithm, .accessToken)
+        }
+    }
+
+    /// Of an Ed25519 key. RFC 8032 §5.1.5.
+    private var rawPublicKey: [UInt8] {
+        get throws(KeyError) {
+            var octets = [UInt8](repeating: 0, count: 32)
+            var count = octets.count
+            guard unsafe EVP_PKEY_get_raw_public_key(pointer, &octets, &count) == 1, count == octets.count else {
+                throw .openSSL("EVP_PKEY_get_raw_public_key")
+            }
+            return octets
         }
     }
 }

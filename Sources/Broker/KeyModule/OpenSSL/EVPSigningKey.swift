@@ -19,8 +19,7 @@ import NativeSSO
     init(_ key: EVPKey, algorithm: KeyAlgorithm) throws(KeyError) {
         publicKey = try key.publicKey(algorithm)
         guard let template = unsafe EVP_MD_CTX_new() else { throw .openSSL("EVP_MD_CTX_new") }
-        // The default RSA padding is PKCS #1 v1.5, as RS256 requires (RFC 7518 §3.3).
-        guard unsafe EVP_DigestSignInit(template, nil, EVP_sha256(), nil, key.pointer) == 1 else {
+        guard unsafe Self.prepare(template, key, algorithm) else {
             unsafe EVP_MD_CTX_free(template)
             throw .openSSL("EVP_DigestSignInit")
         }
@@ -47,22 +46,43 @@ import NativeSSO
             throw .openSSL("EVP_DigestSign")
         }
         signature.removeSubrange(count...)
-        return algorithm == .es256 ? try Self.concatenated(signature) : signature
+        switch algorithm {
+        case .es256: return try Self.concatenated(signature, width: 32)
+        case .es384: return try Self.concatenated(signature, width: 48)
+        case .rs256, .ps256, .edDSA, .hs256: return signature
+        }
     }
 
-    /// Converts a DER ECDSA-Sig-Value to r ‖ s, 32 octets each. RFC 7518 §3.4.
-    private static func concatenated(_ der: [UInt8]) throws(KeyError) -> [UInt8] {
+    private static func prepare(_ context: OpaquePointer, _ key: EVPKey, _ algorithm: KeyAlgorithm) -> Bool {
+        // Ed25519 hashes by itself.
+        let digest =
+            switch algorithm {
+            case .es256, .rs256, .ps256, .hs256: unsafe EVP_sha256()
+            case .es384: unsafe EVP_sha384()
+            case .edDSA: unsafe OpaquePointer?.none
+            }
+        var parameters: OpaquePointer?
+        guard unsafe EVP_DigestSignInit(context, &parameters, digest, nil, key.pointer) == 1 else { return false }
+        // The default RSA padding is PKCS #1 v1.5, as RS256 requires (RFC 7518 §3.3). PS256: §3.5.
+        guard algorithm == .ps256 else { return true }
+        return unsafe EVP_PKEY_CTX_set_rsa_padding(parameters, RSA_PKCS1_PSS_PADDING) == 1
+            && EVP_PKEY_CTX_set_rsa_pss_saltlen(parameters, RSA_PSS_SALTLEN_DIGEST) == 1
+    }
+
+    /// Converts a DER ECDSA-Sig-Value to r ‖ s, `width` octets each. RFC 7518 §3.4.
+    private static func concatenated(_ der: [UInt8], width: Int) throws(KeyError) -> [UInt8] {
         let parsed = unsafe der.withUnsafeBufferPointer { der in
             var next = der.baseAddress
             return unsafe d2i_ECDSA_SIG(nil, &next, der.count)
         }
         guard let parsed = unsafe parsed else { throw .openSSL("d2i_ECDSA_SIG") }
         defer { unsafe ECDSA_SIG_free(parsed) }
-        var octets = [UInt8](repeating: 0, count: 64)
+        var octets = [UInt8](repeating: 0, count: 2 * width)
         let fits = unsafe octets.withUnsafeMutableBufferPointer { octets in
             guard let start = octets.baseAddress else { return false }
-            return unsafe BN_bn2binpad(ECDSA_SIG_get0_r(parsed), start, 32) == 32
-                && BN_bn2binpad(ECDSA_SIG_get0_s(parsed), start + 32, 32) == 32
+            let count = Int32(clamping: width)
+            return unsafe BN_bn2binpad(ECDSA_SIG_get0_r(parsed), start, count) == count
+                && BN_bn2binpad(ECDSA_SIG_get0_s(parsed), start + width, count) == count
         }
         guard fits else { throw .openSSL("BN_bn2binpad") }
         return octets

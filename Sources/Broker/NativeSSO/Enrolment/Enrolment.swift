@@ -80,7 +80,7 @@ package struct Enrolment: Sendable {
         if let refusal = EnrolmentChecks(of: request, idToken, at: clock.now).binding { throw .refused(refusal) }
     }
 
-    func checkSigning() throws(PortError) { try mint.checkSigning() }
+    func checkSigning(for client: Client) throws(PortError) { try mint.checkSigning(for: client) }
 
     func verify(_ request: EnrolmentRequest) async throws(EnrolmentError) -> IDTokenClaims {
         do throws(IDTokenVerificationError) {

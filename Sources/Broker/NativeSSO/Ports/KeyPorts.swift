@@ -1,11 +1,14 @@
 /// Signs what the broker issues: implemented by `KeyModule`, which alone sees a private key.
 package protocol TokenSigner: Sendable {
-    /// The compact JWS of `payload` under the active key. RFC 7515 §7.1.
-    /// - Parameter type: The `typ` header.
-    func sign(payload: [UInt8], type: JWTType) throws(PortError) -> String
+    /// The compact JWS of `payload` under the active key of `algorithm`. RFC 7515 §7.1.
+    /// - Parameters:
+    ///   - type: The `typ` header.
+    ///   - algorithm: From ``algorithm(_:)``.
+    func sign(payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm) throws(PortError) -> String
 
-    /// Implied by the active key's `alg`, for the hash claims of an id_token.
-    var hashFunction: TokenHashFunction { get throws(PortError) }
+    /// The algorithm to sign with: `wanted`, or, if that is `nil`, the first one with an active key. Throws an outage if
+    /// there is no such key.
+    func algorithm(_ wanted: KeyAlgorithm?) throws(PortError) -> KeyAlgorithm
 }
 
 /// The kinds of JWT that the broker issues, told apart by `typ`. RFC 8725 §3.11.

@@ -62,6 +62,10 @@ package struct Client: Sendable, Hashable {
     package var proofPolicy: ProofPolicy
     /// Names of claims that its access tokens copy from the id_token: at most ``CopiedClaims/mostNames``.
     package var copiedClaims: [String]
+    /// Signs its access tokens; `nil`: the broker's first algorithm.
+    package var accessTokenAlgorithm: KeyAlgorithm?
+    /// Signs its id_tokens; `nil`: the algorithm of its access tokens.
+    package var idTokenAlgorithm: KeyAlgorithm?
     /// Of a `private_key_jwt` client.
     package var assertionAudience: AssertionAudience
     /// Of a `private_key_jwt` client: the longest time from `iat`, or from now, to `exp` of its assertions.
@@ -75,7 +79,7 @@ package struct Client: Sendable, Hashable {
         acceptedContextClasses: [String] = [], maximumAuthenticationAge: Seconds? = nil,
         proofPolicy: ProofPolicy = .off, copiedClaims: [String] = [],
         assertionAudience: AssertionAudience = .issuer, assertionLifetime: Seconds = .minutes(5),
-        introspects: [String] = []
+        introspects: [String] = [], accessTokenAlgorithm: KeyAlgorithm? = nil, idTokenAlgorithm: KeyAlgorithm? = nil
     ) {
         self.id = id
         self.authentication = authentication
@@ -96,6 +100,13 @@ package struct Client: Sendable, Hashable {
         self.assertionAudience = assertionAudience
         self.assertionLifetime = assertionLifetime
         self.introspects = introspects
+        self.accessTokenAlgorithm = accessTokenAlgorithm
+        self.idTokenAlgorithm = idTokenAlgorithm
+    }
+
+    /// The algorithm that its tokens of this type ask for.
+    func algorithm(of type: JWTType) -> KeyAlgorithm? {
+        type == .idToken ? idTokenAlgorithm ?? accessTokenAlgorithm : accessTokenAlgorithm
     }
 
     /// A public client with a key is identified by the key alone: tokens issued with one key are only for that key. A

@@ -4,7 +4,7 @@ package enum KeyState: String, Sendable, Hashable, CaseIterable, Comparable {
     case pending
     /// In the JWKS, and accepted in refresh tokens, but not used for signing yet.
     case published
-    /// The key that signs or tags; at most one per use.
+    /// The key that signs or tags; at most one per use and algorithm.
     case active
     /// No longer used, but its tokens stay valid.
     case retired
@@ -30,15 +30,33 @@ package enum KeyUse: String, Sendable, Hashable, CaseIterable {
 }
 
 /// The algorithm of a key. Raw values are the names of RFC 7518 §3.1.
+///
+/// The first algorithm with an active key signs the tokens of a client that names none, so the order is a rule.
 package enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
     case es256 = "ES256"
     case rs256 = "RS256"
+    case ps256 = "PS256"
+    case es384 = "ES384"
+    /// Ed25519. RFC 8037 §3.1.
+    case edDSA = "EdDSA"
     /// For refresh-token and device keys; never in a JWT of this broker.
     case hs256 = "HS256"
 
     /// Whether a key of this algorithm can serve `use`.
     package func serves(_ use: KeyUse) -> Bool {
         (self == .hs256) == (use != .accessToken)
+    }
+
+    /// The algorithms that can sign tokens.
+    package static let signing = allCases.filter { $0.serves(.accessToken) }
+
+    /// Of the hash claims in an id_token that is signed with this algorithm. OpenID Connect Core §3.1.3.6.
+    package var hashFunction: TokenHashFunction {
+        switch self {
+        case .es256, .rs256, .ps256, .hs256: .sha256
+        case .es384: .sha384
+        case .edDSA: .sha512
+        }
     }
 }
 

@@ -42,8 +42,9 @@ extension Administration {
             client_id, authentication, enabled, grants, allowed_scope, default_scope, audiences, access_token_seconds,
             refresh_token_seconds, issues_refresh_token, issues_id_token, allows_self_exchange,
             accepted_acr, maximum_authentication_seconds, dpop, copied_claims, assertion_audience,
-            assertion_seconds, introspects)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+            assertion_seconds, introspects, access_token_algorithm, id_token_algorithm)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+            $21)
         ON CONFLICT (client_id) DO NOTHING
         RETURNING 1
         """)
@@ -56,13 +57,14 @@ extension Administration {
             access_token_seconds = $8, refresh_token_seconds = $9, issues_refresh_token = $10, issues_id_token = $11,
             allows_self_exchange = $12, accepted_acr = $13, maximum_authentication_seconds = $14, dpop = $15,
             copied_claims = $16, assertion_audience = $17, assertion_seconds = $18,
-            introspects = $19
+            introspects = $19, access_token_algorithm = $20, id_token_algorithm = $21
         FROM old WHERE client.client_id = old.client_id
         RETURNING old.client_id::text, old.authentication, old.enabled, old.grants, old.allowed_scope::text[],
             old.default_scope::text[], old.audiences, old.access_token_seconds, old.refresh_token_seconds,
             old.issues_refresh_token, old.issues_id_token, old.allows_self_exchange,
             old.accepted_acr, old.maximum_authentication_seconds, old.dpop, old.copied_claims::text[],
-            old.assertion_audience, old.assertion_seconds, old.introspects
+            old.assertion_audience, old.assertion_seconds, old.introspects, old.access_token_algorithm,
+            old.id_token_algorithm
         """)
 
     private static let deleteClient = Statement("DELETE FROM native_sso.client WHERE client_id = $1 RETURNING 1")
@@ -78,7 +80,8 @@ extension Administration {
             .optionalInt64(client.maximumAuthenticationAge?.count), .text(client.proofPolicy.rawValue),
             .textArray(client.copiedClaims), .text(client.assertionAudience.rawValue),
             .int64(client.assertionLifetime.count),
-            .textArray(client.introspects),
+            .textArray(client.introspects), .optionalText(client.accessTokenAlgorithm?.rawValue),
+            .optionalText(client.idTokenAlgorithm?.rawValue),
         ]
     }
 
@@ -103,6 +106,8 @@ extension Administration {
             ("assertion_audience", client.assertionAudience.rawValue),
             ("assertion_lifetime", client.assertionLifetime.description),
             ("introspects", client.introspects.joined(separator: " ")),
+            ("access_token_algorithm", client.accessTokenAlgorithm?.rawValue ?? "none"),
+            ("id_token_algorithm", client.idTokenAlgorithm?.rawValue ?? "none"),
         ]
     }
 

@@ -35,7 +35,10 @@ struct ClientAddCommand: AsyncParsableCommand {
 
     func run() async throws {
         let client = settings.client(id, authentication)
-        try await options.administer { try await $0.add(client, options.act(why)) }
+        try await options.administer { registry in
+            try await registry.checkAlgorithms(of: client)
+            try await registry.add(client, options.act(why))
+        }
         try options.output.show(Record(client))
         options.output.warn(client.stepUpWarning([]))
     }
@@ -91,6 +94,7 @@ extension GlobalOptions {
             guard changed.defaultScope.isSubset(of: changed.allowedScope) else {
                 throw AdministrationError.refused("the default scope must lie within the allowed scope")
             }
+            try await registry.checkAlgorithms(of: changed)
             try await registry.update(changed, act(why))
             return changed
         }
@@ -151,6 +155,18 @@ extension Administration {
         return client
     }
 
+    /// Refuses an algorithm without an active key: every request of the client would be answered 503.
+    fileprivate func checkAlgorithms(of client: Client) async throws(AdministrationError) {
+        let wanted = Set([client.accessTokenAlgorithm, client.idTokenAlgorithm].compactMap(\.self))
+        guard !wanted.isEmpty else { return }
+        let active = Set(try await keys().records.filter { $0.state == .active }.map(\.algorithm))
+        if let missing = wanted.subtracting(active).map(\.rawValue).min() {
+            throw .refused(
+                "no \(missing) key is active; make one with: native-sso key generate --use access-token --algorithm "
+                    + "\(missing), and activate it once it was published for 24 h")
+        }
+    }
+
     /// Refuses a client that does not exist or uses another authentication method.
     func require(_ id: ClientID, _ method: Client.Authentication) async throws(AdministrationError) {
         let client = try await require(id)
@@ -177,6 +193,8 @@ extension Record {
             "assertion_audience": .text(client.assertionAudience.rawValue),
             "assertion_lifetime": Cell(client.assertionLifetime),
             "introspects": .list(client.introspects),
+            "access_token_algorithm": Cell(client.accessTokenAlgorithm?.rawValue),
+            "id_token_algorithm": Cell(client.idTokenAlgorithm?.rawValue),
         ]
     }
 }

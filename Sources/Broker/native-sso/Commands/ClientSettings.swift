@@ -72,6 +72,16 @@ struct ClientSettings: ParsableArguments {
 
     @Flag(help: "Let it introspect nothing.") var noIntrospects = false
 
+    @Option(help: "Algorithm that signs its access tokens. It needs an active key.")
+    var signingAlgorithm: SigningAlgorithm?
+
+    @Flag(help: "Sign its access tokens with the broker's first algorithm.") var noSigningAlgorithm = false
+
+    @Option(help: "Algorithm that signs its id_tokens, if not that of its access tokens.")
+    var idTokenAlgorithm: SigningAlgorithm?
+
+    @Flag(help: "Sign its id_tokens as its access tokens.") var noIdTokenAlgorithm = false
+
     mutating func validate() throws {
         if let accessTokenLifetime, accessTokenLifetime < 10 || accessTokenLifetime > .hours(24) {
             throw ValidationError("--access-token-lifetime is from 10s to 24h.")
@@ -84,6 +94,10 @@ struct ClientSettings: ParsableArguments {
         }
         guard introspects.isEmpty || !noIntrospects else {
             throw ValidationError("--no-introspects takes the permission away: give one or the other.")
+        }
+        guard signingAlgorithm == nil || !noSigningAlgorithm, idTokenAlgorithm == nil || !noIdTokenAlgorithm else {
+            throw ValidationError(
+                "--no-signing-algorithm and --no-id-token-algorithm take one away: give one or the other.")
         }
         // A repeated value would turn the `aud` of one resource server into a list.
         guard Set(audience).count == audience.count, Set(minAcr).count == minAcr.count else {
@@ -142,6 +156,8 @@ extension ClientSettings {
         client.assertionLifetime = assertionLifetime ?? client.assertionLifetime
         if noClaim || !claim.isEmpty { client.copiedClaims = claim }
         if noIntrospects || !introspects.isEmpty { client.introspects = introspects }
+        client.accessTokenAlgorithm = noSigningAlgorithm ? nil : signingAlgorithm?.key ?? client.accessTokenAlgorithm
+        client.idTokenAlgorithm = noIdTokenAlgorithm ? nil : idTokenAlgorithm?.key ?? client.idTokenAlgorithm
     }
 }
 

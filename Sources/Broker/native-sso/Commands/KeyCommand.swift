@@ -74,13 +74,31 @@ struct KeyListCommand: AsyncParsableCommand {
     }
 }
 
+/// An algorithm that signs the broker's tokens.
+struct SigningAlgorithm: ExpressibleByArgument, CustomStringConvertible {
+    let key: KeyAlgorithm
+
+    static let allValueStrings = KeyAlgorithm.signing.map(\.rawValue)
+    var description: String { key.rawValue }
+    var defaultValueDescription: String { key.rawValue }
+
+    init(key: KeyAlgorithm) { self.key = key }
+
+    init?(argument: String) {
+        guard let key = KeyAlgorithm.signing.first(where: { $0.rawValue.hasSameOctets(as: argument) }) else {
+            return nil
+        }
+        self.key = key
+    }
+}
+
 struct KeyGenerateCommand: RegistryCommand {
     static let configuration = CommandConfiguration(
         commandName: "generate", abstract: "Create keys and register them.",
         discussion: """
             The private part is written to the key directory of this machine. Copy it to the key directory of every \
-            broker. The first key of a use is active at once; a later one is published at once. To copy the file first, \
-            use --pending, and publish the key afterwards.
+            broker. The first key of a use is active at once; a later one is published at once, also one of another \
+            algorithm. To copy the file first, use --pending, and publish the key afterwards.
 
             Run this command as the broker's user, so that the broker can read the files.
             """)
@@ -95,15 +113,8 @@ struct KeyGenerateCommand: RegistryCommand {
         var use: KeyUse? { KeyUse(rawValue: rawValue) }
     }
 
-    enum Algorithm: String, ExpressibleByArgument, CaseIterable {
-        case es256 = "ES256"
-        case rs256 = "RS256"
-
-        var key: KeyAlgorithm { self == .es256 ? .es256 : .rs256 }
-    }
-
     @Option(help: "Key use. `all` creates every missing key.") var use = Target.all
-    @Option(help: "Algorithm of an access-token key.") var algorithm = Algorithm.es256
+    @Option(help: "Algorithm of an access-token key.") var algorithm = SigningAlgorithm(key: .es256)
     @Option(help: "Size of an RSA key in bits: 2048, 3072 or 4096.") var bits = KeyGenerator.defaultModulusBits
     @Flag(help: "Do not publish the key yet. Publish it later with `key publish`.") var pending = false
     @OptionGroup var why: ReasonOption
@@ -192,7 +203,7 @@ struct JWKSExportCommand: AsyncParsableCommand {
         if let problem = keys.problems.first(where: { $0.use == .accessToken }) {
             throw CommandFailure.infrastructure(problem.description)
         }
-        guard keys.signingKID != nil else { throw CommandFailure.notFound("there is no active signing key") }
+        guard keys.algorithm != nil else { throw CommandFailure.notFound("there is no active signing key") }
         try CommandOutput(format: .json).show(KeySetDocument(octets: keys.jwks))
     }
 }

@@ -106,6 +106,7 @@ extension KeyStepCommand {
                 ? CommandFailure.notFound("key \(kid) does not exist, or was removed")
                 : CommandFailure.refused("key \(kid) is of a kind that this version does not know")
         }
+        try await check(key, registry)
         do throws(KeyRotation.Refusal) {
             return (
                 key, records,
@@ -114,6 +115,18 @@ extension KeyStepCommand {
         } catch {
             throw CommandFailure.refused(error.withHint)
         }
+    }
+
+    /// Refuses to take the active key from clients whose tokens need its algorithm.
+    private func check(_ key: KeyRecord, _ registry: Administration) async throws {
+        guard Self.step == .retire, key.state == .active, !isForced else { return }
+        let clients = try await registry.clients().filter {
+            [$0.accessTokenAlgorithm, $0.idTokenAlgorithm].contains(key.algorithm)
+        }
+        guard let first = clients.first else { return }
+        throw CommandFailure.refused(
+            "\(clients.count) client(s), among them \(first.id), sign with \(key.algorithm.rawValue): give them another "
+                + "--signing-algorithm or --id-token-algorithm first")
     }
 
     private func plan(_ key: KeyRecord, _ after: [KeyRecord]) -> Plan {
@@ -126,9 +139,17 @@ extension KeyStepCommand {
     private func consequences(_ key: KeyRecord) -> [String] {
         switch Self.step {
         case .publish: ["every broker needs the file \(key.reference) by now"]
-        case .activate: []
+        case .activate:
+            key.use == .accessToken
+                ? [
+                    "it signs for the clients whose --signing-algorithm is \(key.algorithm.rawValue), and for those without one "
+                        + "unless an algorithm before it in \(KeyAlgorithm.signing.map(\.rawValue).joined(separator: ", ")) has "
+                        + "an active key"
+                ]
+                : []
         case .retire:
-            key.state == .active ? ["until another is activated, every token request is answered with 503"] : []
+            key.state == .active
+                ? ["if no other \(key.use.rawValue) key is active, every token request is answered with 503"] : []
         case .remove:
             [
                 key.use == .refreshToken

@@ -156,7 +156,7 @@ extension Broker {
 
     /// Of the broker's own signatures.
     private static let signatureAlgorithms = Set(
-        KeyAlgorithm.allCases.filter { $0.serves(.accessToken) }.compactMap { SignatureAlgorithm(name: $0.rawValue) })
+        KeyAlgorithm.signing.compactMap { SignatureAlgorithm(name: $0.rawValue) })
 
     private var verificationKey: @Sendable (JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError> {
         { [ring] header throws(PortError) in try ring.verificationKey(for: header) }
@@ -174,7 +174,7 @@ extension Broker {
         return ServerMetadata(
             issuer: configuration.issuer, tokenEndpoint: configuration.dpop.tokenEndpoint,
             keySetURI: base + "/.well-known/jwks.json",
-            signingAlgorithms: KeyAlgorithm.allCases.filter { $0.serves(.accessToken) }.map(\.rawValue),
+            signingAlgorithms: KeyAlgorithm.signing.map(\.rawValue),
             relaysCodes: providers.contains { $0.configuration.codeRelay != nil },
             revocationEndpoint: backchannel.flatMap {
                 $0.revokes ? $0.url + BackchannelEndpoint.revocationPath : nil

@@ -67,7 +67,11 @@ actor KeyRefresh {
             problems.isEmpty ? nil : problems.joined(separator: "; "), level: .error,
             isAdopted ? "keys are not all usable" : "new keys are not usable; the present ones stay in use")
         if isAdopted, rows != loaded {
-            logger.notice("keys loaded", metadata: ["signing": .string(keys.signingKID ?? "none")])
+            logger.notice(
+                "keys loaded",
+                metadata: [
+                    "signing": .string(keys.signingKIDs.isEmpty ? "none" : keys.signingKIDs.joined(separator: " "))
+                ])
         }
         loaded = problems.isEmpty ? rows : nil
         return keys.problems

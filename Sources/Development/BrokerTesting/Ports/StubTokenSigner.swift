@@ -6,23 +6,28 @@ import Synchronization
 package final class StubTokenSigner: TokenSigner {
     private struct State {
         var failure: PortError?
-        var hashFunction: TokenHashFunction
+        var isOutageKnown = true
+        let algorithm: KeyAlgorithm
         var count = 0
     }
 
     private let state: Mutex<State>
 
-    package init(hashFunction: TokenHashFunction = .sha256) {
-        state = Mutex(State(hashFunction: hashFunction))
+    /// - Parameter algorithm: The only one with a key.
+    package init(_ algorithm: KeyAlgorithm = .es256) {
+        state = Mutex(State(algorithm: algorithm))
     }
 
     /// The error that every further call throws; `nil`: calls work again.
-    package func fail(with failure: PortError?) { state.withLock { $0.failure = failure } }
+    /// - Parameter isKnown: Whether also ``algorithm(_:)`` throws, so that the broker knows before it signs.
+    package func fail(with failure: PortError?, isKnown: Bool = true) {
+        state.withLock { ($0.failure, $0.isOutageKnown) = (failure, isKnown) }
+    }
 
     /// How many tokens it has signed.
     package var count: Int { state.withLock { $0.count } }
 
-    package func sign(payload: [UInt8], type: JWTType) throws(PortError) -> String {
+    package func sign(payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm) throws(PortError) -> String {
         let failure = state.withLock { state in
             if state.failure == nil { state.count += 1 }
             return state.failure
@@ -32,12 +37,11 @@ package final class StubTokenSigner: TokenSigner {
         return [header, payload, Array("stub".utf8)].map { Base64URL.encode($0) }.joined(separator: ".")
     }
 
-    package var hashFunction: TokenHashFunction {
-        get throws(PortError) {
-            let (function, failure) = state.withLock { ($0.hashFunction, $0.failure) }
-            if let failure { throw failure }
-            return function
-        }
+    package func algorithm(_ wanted: KeyAlgorithm?) throws(PortError) -> KeyAlgorithm {
+        let (algorithm, failure) = state.withLock { ($0.algorithm, $0.isOutageKnown ? $0.failure : nil) }
+        if let failure { throw failure }
+        guard wanted ?? algorithm == algorithm else { throw .outage(Outage(.keyModule, "no such key")) }
+        return algorithm
     }
 }
 

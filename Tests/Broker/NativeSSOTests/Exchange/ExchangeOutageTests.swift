@@ -43,12 +43,21 @@ import Testing
         #expect(broker.signer.count == 0)
     }
 
+    /// A known outage of the key module writes nothing.
+    @Test func theSignerBefore() async throws {
+        let (scenario, broker) = try await granted()
+        let admissions = broker.registry.admissions.count
+        broker.signer.fail(with: Self.keyModule)
+        await expect(.outage(.keyModule), of: scenario, at: broker)
+        #expect(broker.registry.admissions.count == admissions)
+    }
+
     /// The grant is already recorded. The retry continues the same grant.
     @Test func theSigner() async throws {
         let (scenario, broker) = try await granted()
-        broker.signer.fail(with: Self.keyModule)
+        broker.signer.fail(with: Self.keyModule, isKnown: false)
         await expect(.outage(.keyModule), of: scenario, at: broker)
-        broker.signer.fail(with: Self.defect)
+        broker.signer.fail(with: Self.defect, isKnown: false)
         await expect(.broken, of: scenario, at: broker)
         broker.signer.fail(with: nil)
         #expect(try await broker.exchange(scenario.request).expiresIn == 300)

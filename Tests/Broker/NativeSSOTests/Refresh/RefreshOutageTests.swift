@@ -31,11 +31,26 @@ import Testing
         #expect(broker.signer.count == 0)
     }
 
-    @Test func theSigner() async throws {
+    /// A known outage of the key module costs no generation.
+    @Test func theSignerBefore() async throws {
         let scenario = try RefreshScenario()
         let broker = try await Broker(scenario)
         let request = try scenario.request(keys: broker.keys)
         broker.signer.fail(with: Self.keyModule)
+        #expect(await broker.failure(of: request) == .outage(.keyModule))
+        #expect(broker.registry.rotations.isEmpty)
+        var other = scenario
+        other.client.accessTokenAlgorithm = .rs256
+        broker.signer.fail(with: nil)
+        #expect(await broker.failure(of: try other.request(keys: broker.keys)) == .outage(.keyModule))
+        #expect(broker.registry.rotations.isEmpty)
+    }
+
+    @Test func theSigner() async throws {
+        let scenario = try RefreshScenario()
+        let broker = try await Broker(scenario)
+        let request = try scenario.request(keys: broker.keys)
+        broker.signer.fail(with: Self.keyModule, isKnown: false)
         #expect(await broker.failure(of: request) == .outage(.keyModule))
         broker.signer.fail(with: nil)
         // The first try rotated the token, but its answer was lost.

@@ -49,7 +49,7 @@ package struct CodeEnrolment: Sendable {
         guard let policy = request.issuer.codeRelay else { throw .broken("no code of this issuer is relayed") }
         if let refusal = request.refusal { throw .refused(refusal) }
         // A known outage must not cost the app its code.
-        try CodeError.port { () throws(PortError) in try enrolment.checkSigning() }
+        try CodeError.port { () throws(PortError) in try enrolment.checkSigning(for: request.client) }
         let seal = try CodeError.port { () throws(PortError) in try CodeSeal(request, records) }
         let claim = try await CodeError.port { () async throws(PortError) in
             try await register.claim(
