@@ -74,7 +74,7 @@ let package = Package(
             name: "JOSE", dependencies: ["StrictCoding", .crypto, .cryptoExtras], path: "Sources/Broker/JOSE",
             swiftSettings: strict),
         .target(
-            name: "KeyModule", dependencies: ["NativeSSO", "JOSE", "StrictCoding", "COpenSSL"],
+            name: "KeyModule", dependencies: ["NativeSSO", "JOSE", "StrictCoding", "COpenSSL", "CPKCS11"],
             path: "Sources/Broker/KeyModule",
             swiftSettings: strictWithC),
         .target(
@@ -217,6 +217,8 @@ let package = Package(
         .systemLibrary(
             name: "COpenSSL", path: "Sources/Broker/COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]
         ),
+        // The header only.
+        .systemLibrary(name: "CPKCS11", path: "Sources/Broker/CPKCS11", providers: [.apt(["libp11-kit-dev"])]),
 
         .testTarget(
             name: "RegistryTests",

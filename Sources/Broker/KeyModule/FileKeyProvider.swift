@@ -24,11 +24,7 @@ package struct FileKeyProvider: KeyProvider {
         let kid = Base64URL.encode(publicKey.thumbprint)
         let reference = KeyReference.signing(kid: kid).fileName
         try directory.write(try PrivateKeyPEM.encode(key), to: reference)
-        var json = JSONWriter()
-        json.value(.object(publicKey.json))
-        return GeneratedKey(
-            kid: kid, reference: reference, algorithm: algorithm,
-            publicJWK: String(decoding: json.bytes, as: UTF8.self))
+        return GeneratedKey(signing: publicKey, reference: reference, algorithm: algorithm)
     }
 
     package func generateRefreshTokenKey(id: UInt8) throws(KeyError) -> GeneratedKey {
@@ -98,21 +94,24 @@ package struct FileKeyProvider: KeyProvider {
 
 /// Stores private keys, in files or in a token that signs. One conformance suite tests every provider.
 package protocol KeyProvider: Sendable {
+    /// Throws if no key can be had from it at all.
+    func check() throws(KeyError)
+
     /// Creates a signing key.
     /// - Parameter modulusBits: Only for RSA.
-    func generateSigningKey(_ algorithm: KeyAlgorithm, modulusBits: Int) throws(KeyError) -> GeneratedKey
+    func generateSigningKey(_ algorithm: KeyAlgorithm, modulusBits: Int) async throws(KeyError) -> GeneratedKey
 
     /// Creates a key for refresh-token tags. `id` is the first octet of its tokens.
-    func generateRefreshTokenKey(id: UInt8) throws(KeyError) -> GeneratedKey
+    func generateRefreshTokenKey(id: UInt8) async throws(KeyError) -> GeneratedKey
 
-    func generateDeviceKey() throws(KeyError) -> GeneratedKey
+    func generateDeviceKey() async throws(KeyError) -> GeneratedKey
 
     /// Loads the private key of `record`. Throws unless its `kid` and algorithm match.
-    func signingKey(_ record: KeyRecord) throws(KeyError) -> any SigningKey
-    func macKey(_ record: KeyRecord) throws(KeyError) -> MACKey
+    func signingKey(_ record: KeyRecord) async throws(KeyError) -> any SigningKey
+    func macKey(_ record: KeyRecord) async throws(KeyError) -> MACKey
 
     /// Destroys the private key of `record`. Does nothing if it does not exist.
-    func destroy(_ record: KeyRecord) throws(KeyError)
+    func destroy(_ record: KeyRecord) async throws(KeyError)
 }
 
 package struct GeneratedKey: Sendable, Hashable {
@@ -127,5 +126,13 @@ package struct GeneratedKey: Sendable, Hashable {
         self.reference = reference
         self.algorithm = algorithm
         self.publicJWK = publicJWK
+    }
+
+    init(signing key: JSONWebKey, reference: String, algorithm: KeyAlgorithm) {
+        var json = JSONWriter()
+        json.value(.object(key.json))
+        self.init(
+            kid: Base64URL.encode(key.thumbprint), reference: reference, algorithm: algorithm,
+            publicJWK: String(decoding: json.bytes, as: UTF8.self))
     }
 }

@@ -86,6 +86,8 @@ package enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
     /// A device key exists. A second one would make every stored device digest unknown.
     case deviceKeyExists(reference: String)
     case algorithmDoesNotFit(KeyAlgorithm, KeyUse)
+    /// A PKCS#11 token, or a key in it.
+    case token(TokenDefect)
     /// libcrypto failed, independently of the input.
     case cryptography(String)
 
@@ -103,6 +105,7 @@ package enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
             "there is a device key already (\(reference)): with another one, every device would be unknown and every "
                 + "session lost"
         case .algorithmDoesNotFit(let algorithm, let use): "a key for \(use.rawValue) cannot be \(algorithm.rawValue)"
+        case .token(let defect): defect.description
         case .cryptography(let what): what
         }
     }

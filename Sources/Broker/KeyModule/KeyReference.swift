@@ -42,6 +42,9 @@ package protocol SigningKey: Sendable {
 
     var algorithm: KeyAlgorithm { get }
 
-    /// The signature of `message` in JWS form, RFC 7518 §3.3 and §3.4. Computed on the caller's thread, an event loop.
-    func signature(over message: [UInt8]) throws(KeyError) -> [UInt8]
+    /// Why it cannot sign now; `nil`: nothing is known against it. Answers at once.
+    var failure: KeyError? { get }
+
+    /// The signature of `message` in JWS form, RFC 7518 §3.3 to §3.5.
+    func signature(over message: [UInt8]) async throws(KeyError) -> [UInt8]
 }

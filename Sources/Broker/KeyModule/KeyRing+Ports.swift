@@ -2,10 +2,10 @@ package import JOSE
 package import NativeSSO
 
 extension KeyRing: TokenSigner {
-    package func sign(payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm) throws(PortError) -> String {
+    package func sign(payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm) async throws(PortError) -> String {
         guard let signer = try loaded().signers[algorithm] else { throw .noActiveKey(for: .accessToken, algorithm) }
         do throws(KeyError) {
-            return try signer.sign(payload, type: type)
+            return try await signer.sign(payload, type: type)
         } catch {
             throw PortError(error)
         }
@@ -13,9 +13,10 @@ extension KeyRing: TokenSigner {
 
     package func algorithm(_ wanted: KeyAlgorithm?) throws(PortError) -> KeyAlgorithm {
         let keys = try loaded()
-        guard let algorithm = wanted ?? keys.algorithm, keys.signers[algorithm] != nil else {
+        guard let algorithm = wanted ?? keys.algorithm, let signer = keys.signers[algorithm] else {
             throw .noActiveKey(for: .accessToken, wanted)
         }
+        if let failure = signer.failure { throw PortError(failure) }
         return algorithm
     }
 }

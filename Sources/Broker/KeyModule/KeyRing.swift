@@ -70,8 +70,10 @@ struct TokenSigning: Sendable {
         idTokenHeader = Self.header(key.algorithm, .idToken, kid)
     }
 
+    var failure: KeyError? { key.failure }
+
     /// The compact JWS of `payload`. RFC 7515 §7.1.
-    func sign(_ payload: [UInt8], type: JWTType) throws(KeyError) -> String {
+    func sign(_ payload: [UInt8], type: JWTType) async throws(KeyError) -> String {
         let header =
             switch type {
             case .accessToken: accessTokenHeader
@@ -81,7 +83,7 @@ struct TokenSigning: Sendable {
         token.reserveCapacity(header.count + payload.count * 4 / 3 + Self.room)
         token.append(contentsOf: header)
         Base64URL.append(payload, to: &token)
-        let signature = try key.signature(over: token)
+        let signature = try await key.signature(over: token)
         token.append(UInt8(ascii: "."))
         Base64URL.append(signature, to: &token)
         return String(decoding: token, as: UTF8.self)
@@ -147,7 +149,7 @@ package final class KeySet: Sendable {
 
     /// Loads the keys of `records`. A key that cannot be loaded does not stop the others: see ``problems``.
     /// - Parameter isComplete: Whether `records` includes all refresh-token keys of the registry.
-    package init(_ records: [KeyRecord], isComplete: Bool = true, from provider: any KeyProvider) {
+    package init(_ records: [KeyRecord], isComplete: Bool = true, from provider: any KeyProvider) async {
         let records = records.filter(\.state.verifies)
         var published: [JSONWebKey] = []
         var signers: [KeyAlgorithm: TokenSigning] = [:]
@@ -164,7 +166,7 @@ package final class KeySet: Sendable {
                 case .accessToken:
                     // Retired keys are published from their private part too. Do not trust the database's public keys:
                     // an attacker with write access could publish their own.
-                    let key = try provider.signingKey(record)
+                    let key = try await provider.signingKey(record)
                     published.append(key.publicKey)
                     if isActive { signers[record.algorithm] = TokenSigning(key, kid: record.kid) }
                 case .refreshToken:
@@ -173,9 +175,9 @@ package final class KeySet: Sendable {
                         throw .badReference(record.reference)
                     }
                     refreshTokenKeys[id] = .some(nil)
-                    refreshTokenKeys[id] = try provider.macKey(record)
+                    refreshTokenKeys[id] = try await provider.macKey(record)
                     if isActive { refreshTokenKeyID = id }
-                case .device: if isActive { deviceKey = try provider.macKey(record) }
+                case .device: if isActive { deviceKey = try await provider.macKey(record) }
                 }
                 if isActive { activeKIDs.insert(record.kid) }
             } catch {

@@ -130,14 +130,14 @@ package struct KeyGenerator: Sendable {
     package func generate(
         _ use: KeyUse, algorithm: KeyAlgorithm = .es256, modulusBits: Int = defaultModulusBits,
         beside existing: [KeyRecord]
-    ) throws(KeyError) -> GeneratedKey {
+    ) async throws(KeyError) -> GeneratedKey {
         let existing = existing.filter { $0.use == use && $0.state != .removed }
         switch use {
-        case .accessToken: return try provider.generateSigningKey(algorithm, modulusBits: modulusBits)
-        case .refreshToken: return try provider.generateRefreshTokenKey(id: try Self.nextID(existing))
+        case .accessToken: return try await provider.generateSigningKey(algorithm, modulusBits: modulusBits)
+        case .refreshToken: return try await provider.generateRefreshTokenKey(id: try Self.nextID(existing))
         case .device:
             if let device = existing.first { throw .deviceKeyExists(reference: device.reference) }
-            return try provider.generateDeviceKey()
+            return try await provider.generateDeviceKey()
         }
     }
 

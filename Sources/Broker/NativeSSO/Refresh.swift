@@ -70,8 +70,8 @@ package struct Refresh: Sendable {
         let (_, family) = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
         guard mint.names(family) else { throw .refused(.subjectAmbiguous) }
         // A redelivery returns the same successor as the rotation, so a retry is harmless.
-        return try RefreshError.port { () throws(PortError) in
-            try mint.answer(asked, family, key: request.proof?.key, at: facts.now)
+        return try await RefreshError.port { () async throws(PortError) in
+            try await mint.answer(asked, family, key: request.proof?.key, at: facts.now)
         }
     }
 }

@@ -26,7 +26,7 @@ package struct TokenMint: Sendable {
     /// - Parameter session: The row of the session.
     func answer(
         _ asked: Admission, _ grant: GrantFacts, in session: UniqueID, at now: UnixTime
-    ) throws(PortError) -> TokenAnswer {
+    ) async throws(PortError) -> TokenAnswer {
         let (client, idToken, device) = (asked.request.client, asked.idToken, asked.request.device)
         let (scope, key) = (asked.checks.scope, asked.request.proof?.key)
         let claims = AccessTokenClaims(
@@ -37,11 +37,11 @@ package struct TokenMint: Sendable {
             copied: asked.checks.claims)
         let hasRefreshToken = device.profile == .deviceID || client.issuesRefreshToken
         return TokenAnswer(
-            accessToken: try sign(claims.json, .accessToken, for: client), issued: .accessToken,
+            accessToken: try await sign(claims.json, .accessToken, for: client), issued: .accessToken,
             isBound: key != nil, expiresIn: claims.expiresAt.since(now), scope: scope.description,
             refreshToken: hasRefreshToken ? try refreshToken(grant.id, grant.generation) : nil,
             idToken: client.issuesIDToken
-                ? try sign(
+                ? try await sign(
                     claims.siblingIDToken(
                         in: asked.sessionID, on: device, hashFunction: try hashFunction(for: client)),
                     .idToken, for: client) : nil)
@@ -51,7 +51,7 @@ package struct TokenMint: Sendable {
     /// - Parameter key: The bound key of the new access token.
     func answer(
         _ asked: Rotation, _ family: FamilyFacts, key: KeyThumbprint?, at now: UnixTime
-    ) throws(PortError) -> TokenAnswer {
+    ) async throws(PortError) -> TokenAnswer {
         let client = asked.request.client
         let (successor, overflow) = asked.token.generation.addingReportingOverflow(1)
         guard !overflow else { throw .broken("generation overflow") }
@@ -66,7 +66,7 @@ package struct TokenMint: Sendable {
             scope: scope, login: family.login, session: family.session.id, key: key,
             copied: family.claims.only(client.copiedClaims))
         return TokenAnswer(
-            accessToken: try sign(claims.json, .accessToken, for: client), isBound: key != nil,
+            accessToken: try await sign(claims.json, .accessToken, for: client), isBound: key != nil,
             expiresIn: claims.expiresAt.since(now), scope: scope.description,
             refreshToken: try refreshToken(asked.token.grantID, successor))
     }
@@ -76,10 +76,10 @@ package struct TokenMint: Sendable {
     func answer(
         _ request: EnrolmentRequest, _ idToken: IDTokenClaims, _ session: EnrolledSession, device: DeviceValue,
         accessToken: String? = nil, at now: UnixTime
-    ) throws(PortError) -> TokenAnswer {
+    ) async throws(PortError) -> TokenAnswer {
         let claims = try claims(request, idToken, session, device, accessToken, at: now)
         // RFC 8693 §2.2.1 puts every issued token in `access_token`; Native SSO §3.3 puts it in `id_token`.
-        let token = try sign(claims.json, .idToken, for: request.client)
+        let token = try await sign(claims.json, .idToken, for: request.client)
         return TokenAnswer(
             accessToken: token, issued: .idToken, expiresIn: claims.expiresAt.since(now),
             scope: request.scope?.description, idToken: token,
@@ -133,8 +133,8 @@ package struct TokenMint: Sendable {
         for type in [JWTType.accessToken, .idToken] { _ = try signer.algorithm(client.algorithm(of: type)) }
     }
 
-    private func sign(_ claims: [UInt8], _ type: JWTType, for client: Client) throws(PortError) -> String {
-        try signer.sign(payload: claims, type: type, algorithm: try signer.algorithm(client.algorithm(of: type)))
+    private func sign(_ claims: [UInt8], _ type: JWTType, for client: Client) async throws(PortError) -> String {
+        try await signer.sign(payload: claims, type: type, algorithm: try signer.algorithm(client.algorithm(of: type)))
     }
 
     private func hashFunction(for client: Client) throws(PortError) -> TokenHashFunction {

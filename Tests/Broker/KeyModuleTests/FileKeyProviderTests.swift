@@ -22,24 +22,24 @@ struct FileKeyProviderTests {
     }
 
     @Test(arguments: KeyAlgorithm.signing)
-    func `names keys by their thumbprint`(algorithm: KeyAlgorithm) throws {
-        try KeyProviderConformance.namesKeysByThumbprint(provider, algorithm)
+    func `names keys by their thumbprint`(algorithm: KeyAlgorithm) async throws {
+        try await KeyProviderConformance.namesKeysByThumbprint(provider, algorithm)
     }
 
-    @Test func `finds a key again`() throws {
-        try KeyProviderConformance.findsAKeyAgain { FileKeyProvider(directory: directory.path) }
+    @Test func `finds a key again`() async throws {
+        try await KeyProviderConformance.findsAKeyAgain { FileKeyProvider(directory: directory.path) }
     }
 
-    @Test func `refuses another key than the one meant`() throws {
-        try KeyProviderConformance.refusesAnotherKeyThanTheOneMeant(provider)
+    @Test func `refuses another key than the one meant`() async throws {
+        try await KeyProviderConformance.refusesAnotherKeyThanTheOneMeant(provider)
     }
 
-    @Test func `never overwrites a key`() throws {
-        try KeyProviderConformance.neverOverwritesAKey(provider)
+    @Test func `never overwrites a key`() async throws {
+        try await KeyProviderConformance.neverOverwritesAKey(provider)
     }
 
-    @Test func `destroys for good`() throws {
-        try KeyProviderConformance.destroysForGood(provider)
+    @Test func `destroys for good`() async throws {
+        try await KeyProviderConformance.destroysForGood(provider)
     }
 
     @Test(arguments: KeyAlgorithm.signing)

@@ -36,14 +36,14 @@ struct KeyFileTests {
 
     // MARK: Permissions
 
-    @Test func `files are 0600, and nothing else is left behind`() throws {
-        let records = try provider.completeSet()
+    @Test func `files are 0600, and nothing else is left behind`() async throws {
+        let records = try await provider.completeSet()
         #expect(Set(try directory.names) == Set(records.map(\.reference)))
         for name in try directory.names { #expect(try directory.mode(of: name) == 0o600) }
     }
 
     @Test(arguments: [0o640, 0o604, 0o660, 0o620, 0o610, 0o601])
-    func `a file that others may use is refused`(mode: Int) throws {
+    func `a file that others may use is refused`(mode: Int) async throws {
         let record = try signingKey()
         try directory.setMode(mode, of: record.reference)
         let defect = try #require(try defect(of: record))
@@ -51,14 +51,14 @@ struct KeyFileTests {
         #expect("\(KeyError.file(path: "/k", defect))".contains("type: chmod go= /k"))
     }
 
-    @Test func `a read-only file is fine`() throws {
+    @Test func `a read-only file is fine`() async throws {
         let record = try signingKey()
         try directory.setMode(0o400, of: record.reference)
         #expect(try defect(of: record) == nil)
     }
 
     @Test(arguments: [0o750, 0o705, 0o701, 0o710])
-    func `a directory that others may enter is refused`(mode: Int) throws {
+    func `a directory that others may enter is refused`(mode: Int) async throws {
         let record = try signingKey()
         try directory.setMode(mode, of: ".")
         #expect(try defect(of: record) == .openToOthers(mode: UInt32(0o040000 | mode)))
@@ -67,7 +67,7 @@ struct KeyFileTests {
     }
 
     @Test(.enabled(if: getuid() == 0, "only root can give files away"))
-    func `the files of another user are refused`() throws {
+    func `the files of another user are refused`() async throws {
         let record = try signingKey()
         #expect(chown(directory.file(record.reference), 65534, 65534) == 0)
         #expect(try defect(of: record) == .wrongOwner(uid: 65534, expected: 0))
@@ -79,7 +79,7 @@ struct KeyFileTests {
 
     // MARK: Other file types
 
-    @Test func `symbolic links are refused`() throws {
+    @Test func `symbolic links are refused`() async throws {
         let record = try signingKey()
         try FileManager.default.moveItem(atPath: directory.file(record.reference), toPath: directory.file("real"))
         try FileManager.default.createSymbolicLink(
@@ -92,14 +92,14 @@ struct KeyFileTests {
         #expect(throws: KeyError.self) { try FileKeyProvider(directory: other.file("keys")).check() }
     }
 
-    @Test func `a FIFO is refused and does not hang`() throws {
+    @Test func `a FIFO is refused and does not hang`() async throws {
         let record = try signingKey()
         try FileManager.default.removeItem(atPath: directory.file(record.reference))
         #expect(mkfifo(directory.file(record.reference), 0o600) == 0)
         #expect(try defect(of: record) == .notRegularFile)
     }
 
-    @Test func `what is missing is named`() throws {
+    @Test func `what is missing is named`() async throws {
         let record = try signingKey()
         try FileManager.default.removeItem(atPath: directory.file(record.reference))
         #expect(try defect(of: record) == .missing)
@@ -110,7 +110,7 @@ struct KeyFileTests {
     }
 
     @Test(arguments: ["../../etc/passwd", "/etc/passwd", "x.pem", "refresh-token-0x1.key", "refresh-token-256.key", ""])
-    func `a reference from the database leads nowhere else`(reference: String) throws {
+    func `a reference from the database leads nowhere else`(reference: String) async throws {
         let signing = try signingKey()
         #expect(throws: KeyError.badReference(reference)) {
             try provider.signingKey(signing.changed(reference: reference))
@@ -121,7 +121,7 @@ struct KeyFileTests {
 
     // MARK: Content
 
-    @Test func `every truncation of a PEM is refused`() throws {
+    @Test func `every truncation of a PEM is refused`() async throws {
         let record = try signingKey()
         let pem = try directory.read(record.reference)
         for count in 0..<(pem.count - 1) {  // the last octet is a line end
@@ -144,7 +144,7 @@ struct KeyFileTests {
             try directory.write(changed, to: record.reference)
             do throws(KeyError) {
                 let key = try provider.signingKey(record)
-                let signature = try key.signature(over: pem)
+                let signature = try await key.signature(over: pem)
                 #expect(original.verifies(signature, of: pem, algorithm: .es256), "octet \(index)")
             } catch {
                 refused += 1
@@ -174,7 +174,7 @@ struct KeyFileTests {
     ]
 
     @Test(arguments: foreign.indices)
-    func `a key of another kind is refused by name`(index: Int) throws {
+    func `a key of another kind is refused by name`(index: Int) async throws {
         let (arguments, expected) = Self.foreign[index]
         let record = try signingKey()
         try FileManager.default.removeItem(atPath: directory.file(record.reference))
@@ -183,7 +183,7 @@ struct KeyFileTests {
         #expect(try defect(of: record) == expected)
     }
 
-    @Test func `a second key or a text after the key is refused`() throws {
+    @Test func `a second key or a text after the key is refused`() async throws {
         let record = try signingKey()
         let pem = try directory.read(record.reference)
         try directory.write(pem + pem, to: record.reference)
@@ -192,7 +192,7 @@ struct KeyFileTests {
         #expect(try defect(of: record) == .trailingOctets)
     }
 
-    @Test func `another good key under the same name is refused`() throws {
+    @Test func `another good key under the same name is refused`() async throws {
         let (mine, other) = (try signingKey(), try signingKey())
         try directory.write(try directory.read(other.reference), to: mine.reference)
         #expect(
@@ -201,19 +201,19 @@ struct KeyFileTests {
     }
 
     @Test(arguments: [0, 31, 33, 64])
-    func `a MAC key has 32 octets`(count: Int) throws {
+    func `a MAC key has 32 octets`(count: Int) async throws {
         let record = KeyRecord.of(try provider.generateRefreshTokenKey(id: 1), .refreshToken)
         try directory.write([UInt8](repeating: 7, count: count), to: record.reference)
         #expect(try defect(of: record) == .wrongLength(octets: count))
     }
 
-    @Test func `a huge file is refused`() throws {
+    @Test func `a huge file is refused`() async throws {
         let record = try signingKey()
         try directory.write([UInt8](repeating: 0x20, count: 1 << 20), to: record.reference)
         #expect(try defect(of: record) == .tooLarge)
     }
 
-    @Test func `keys made by openssl are taken`() throws {
+    @Test func `keys made by openssl are taken`() async throws {
         let path = directory.file("own.pem")
         try OpenSSLCommand.run(
             ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", path])

@@ -18,35 +18,35 @@ struct KeyGeneratorTests {
             .refreshToken, state)
     }
 
-    @Test func `refresh-token keys count upwards from 1`() throws {
-        #expect(try generator.generate(.refreshToken, beside: []).reference == "refresh-token-1.key")
+    @Test func `refresh-token keys count upwards from 1`() async throws {
+        #expect(try await generator.generate(.refreshToken, beside: []).reference == "refresh-token-1.key")
         #expect(
-            try generator.generate(.refreshToken, beside: [refreshTokenKey(1), refreshTokenKey(41)]).reference
+            try await generator.generate(.refreshToken, beside: [refreshTokenKey(1), refreshTokenKey(41)]).reference
                 == "refresh-token-42.key")
     }
 
-    @Test func `after 255 comes the lowest id that is free`() throws {
+    @Test func `after 255 comes the lowest id that is free`() async throws {
         let taken = [1, 2, 255].map { refreshTokenKey($0) } + [refreshTokenKey(3, .removed)]
-        #expect(try generator.generate(.refreshToken, beside: taken).reference == "refresh-token-3.key")
-        #expect(throws: KeyError.noIDsLeft) {
-            try generator.generate(.refreshToken, beside: (1...255).map { refreshTokenKey($0) })
+        #expect(try await generator.generate(.refreshToken, beside: taken).reference == "refresh-token-3.key")
+        await #expect(throws: KeyError.noIDsLeft) {
+            try await generator.generate(.refreshToken, beside: (1...255).map { refreshTokenKey($0) })
         }
     }
 
-    @Test func `there is one device key`() throws {
-        let first = try generator.generate(.device, beside: [])
-        #expect(throws: KeyError.deviceKeyExists(reference: "device.key")) {
-            try generator.generate(.device, beside: [.of(first, .device)])
+    @Test func `there is one device key`() async throws {
+        let first = try await generator.generate(.device, beside: [])
+        await #expect(throws: KeyError.deviceKeyExists(reference: "device.key")) {
+            try await generator.generate(.device, beside: [.of(first, .device)])
         }
     }
 
-    @Test func `signing keys are of the asked kind`() throws {
-        #expect(try generator.generate(.accessToken, beside: []).algorithm == .es256)
-        let rsa = try generator.generate(.accessToken, algorithm: .rs256, modulusBits: 3072, beside: [])
+    @Test func `signing keys are of the asked kind`() async throws {
+        #expect(try await generator.generate(.accessToken, beside: []).algorithm == .es256)
+        let rsa = try await generator.generate(.accessToken, algorithm: .rs256, modulusBits: 3072, beside: [])
         #expect(rsa.algorithm == .rs256)
         #expect(try #require(rsa.publicJWK).utf8.count > 512)  // 3072 bits are 512 characters of base64url
-        #expect(throws: KeyError.algorithmDoesNotFit(.hs256, .accessToken)) {
-            try generator.generate(.accessToken, algorithm: .hs256, beside: [])
+        await #expect(throws: KeyError.algorithmDoesNotFit(.hs256, .accessToken)) {
+            try await generator.generate(.accessToken, algorithm: .hs256, beside: [])
         }
     }
 }

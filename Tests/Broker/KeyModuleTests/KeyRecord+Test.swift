@@ -22,11 +22,11 @@ extension KeyRecord {
 
 extension KeyProvider {
     /// An active key for each use.
-    func completeSet(_ algorithm: KeyAlgorithm = .es256) throws -> [KeyRecord] {
+    func completeSet(_ algorithm: KeyAlgorithm = .es256) async throws -> [KeyRecord] {
         [
-            .of(try generateSigningKey(algorithm, modulusBits: 2048), .accessToken),
-            .of(try generateRefreshTokenKey(id: 1), .refreshToken),
-            .of(try generateDeviceKey(), .device),
+            .of(try await generateSigningKey(algorithm, modulusBits: 2048), .accessToken),
+            .of(try await generateRefreshTokenKey(id: 1), .refreshToken),
+            .of(try await generateDeviceKey(), .device),
         ]
     }
 }

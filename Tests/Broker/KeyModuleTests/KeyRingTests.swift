@@ -42,7 +42,9 @@ struct KeyRingTests {
 
     private func expectOutageOfEverything() async throws {
         let (device, issuer) = (try device(), try issuer())
-        await expectOutage { () throws(PortError) in try ring.sign(payload: [], type: .accessToken, algorithm: .es256) }
+        await expectOutage { () async throws(PortError) in
+            try await ring.sign(payload: [], type: .accessToken, algorithm: .es256)
+        }
         await expectOutage { () throws(PortError) in try ring.algorithm(nil) }
         await expectOutage { () throws(PortError) in try ring.currentKeyID }
         await expectOutage { () throws(PortError) in try ring.digest(device, at: issuer) }
@@ -62,7 +64,7 @@ struct KeyRingTests {
             .of(try provider.generateRefreshTokenKey(id: 1), .refreshToken, .published),
             .of(try provider.generateDeviceKey(), .device, .published),
         ]
-        let set = KeySet(records, from: provider)
+        let set = await KeySet(records, from: provider)
         #expect(set.missing == KeyUse.allCases)
         #expect(set.problems.isEmpty)
         #expect(ring.adopt(set))
@@ -71,9 +73,9 @@ struct KeyRingTests {
     }
 
     @Test func `files that are gone are an outage, each explained`() async throws {
-        let records = try provider.completeSet()
+        let records = try await provider.completeSet()
         for name in try directory.names { try FileManager.default.removeItem(atPath: directory.file(name)) }
-        let set = KeySet(records, from: provider)
+        let set = await KeySet(records, from: provider)
         #expect(set.missing == KeyUse.allCases)
         #expect(set.problems.map(\.use) == KeyUse.allCases)
         for problem in set.problems { #expect(problem.explanation.contains("does not exist: copy it from the broker")) }
@@ -85,8 +87,10 @@ struct KeyRingTests {
 
     // MARK: MACs
 
-    @Test func `a record's tag is its own: other fields, another boundary, another device key give another`() throws {
-        #expect(ring.adopt(KeySet(try provider.completeSet(), from: provider)))
+    @Test func `a record's tag is its own: other fields, another boundary, another device key give another`()
+        async throws
+    {
+        #expect(ring.adopt(await KeySet(try await provider.completeSet(), from: provider)))
         let fields: [[UInt8]] = [[1, 2], [3]]
         let tag = try ring.tag(.providerKey, fields)
         #expect(tag.count == 32)
@@ -99,8 +103,8 @@ struct KeyRingTests {
         #expect(tag == Array(HMAC<SHA256>.authenticationCode(for: message, using: key)))
     }
 
-    @Test func `a tag is HMAC-SHA-256 under the key of that id`() throws {
-        #expect(ring.adopt(KeySet(try provider.completeSet(), from: provider)))
+    @Test func `a tag is HMAC-SHA-256 under the key of that id`() async throws {
+        #expect(ring.adopt(await KeySet(try await provider.completeSet(), from: provider)))
         #expect(try ring.currentKeyID == 1)
         let key = SymmetricKey(data: try directory.read("refresh-token-1.key"))
         for message in [[], Array("nsr1.".utf8), [UInt8](repeating: 0xA5, count: 1000)] {
@@ -112,37 +116,37 @@ struct KeyRingTests {
         #expect(try ring.tag([], keyID: 2) == nil)
     }
 
-    @Test func `tags under a retired key are known, under a removed one not`() throws {
+    @Test func `tags under a retired key are known, under a removed one not`() async throws {
         let (old, new) = (try provider.generateRefreshTokenKey(id: 1), try provider.generateRefreshTokenKey(id: 2))
         #expect(
             ring.adopt(
-                KeySet([.of(old, .refreshToken, .retired), .of(new, .refreshToken)], from: provider)))
+                await KeySet([.of(old, .refreshToken, .retired), .of(new, .refreshToken)], from: provider)))
         #expect(try ring.currentKeyID == 2)
         #expect(try ring.tag([], keyID: 1) != nil)
         #expect(
             ring.adopt(
-                KeySet([.of(old, .refreshToken, .removed), .of(new, .refreshToken)], from: provider)))
+                await KeySet([.of(old, .refreshToken, .removed), .of(new, .refreshToken)], from: provider)))
         #expect(try ring.tag([], keyID: 1) == nil)
     }
 
     @Test func `beside a key that cannot even be named, an unknown id is an outage`() async throws {
-        let records = try provider.completeSet()
+        let records = try await provider.completeSet()
         let known = try #require(records.first { $0.use == .refreshToken })
         let sets = [
-            KeySet(records + [known.changed(kid: "x", reference: "hsm:2")], from: provider),
-            KeySet(records, isComplete: false, from: provider),
+            await KeySet(records + [known.changed(kid: "x", reference: "hsm:2")], from: provider),
+            await KeySet(records, isComplete: false, from: provider),
         ]
         for set in sets {
             #expect(ring.adopt(set))
             #expect(try ring.tag([], keyID: 1) != nil)
             await expectOutage { () throws(PortError) in try ring.tag([], keyID: 2) }
         }
-        #expect(ring.adopt(KeySet(records, from: provider)))
+        #expect(ring.adopt(await KeySet(records, from: provider)))
         #expect(try ring.tag([], keyID: 2) == nil)
     }
 
-    @Test func `a device digest is bound to its issuer`() throws {
-        #expect(ring.adopt(KeySet(try provider.completeSet(), from: provider)))
+    @Test func `a device digest is bound to its issuer`() async throws {
+        #expect(ring.adopt(await KeySet(try await provider.completeSet(), from: provider)))
         let here = try ring.digest(try device(), at: try issuer())
         #expect(try ring.digest(try device(), at: try issuer()) == here)
         #expect(try ring.digest(try device(), at: try issuer("https://idp.example.co")) != here)
@@ -153,8 +157,8 @@ struct KeyRingTests {
         #expect(here.octets == Array(HMAC<SHA256>.authenticationCode(for: message, using: key)))
     }
 
-    @Test func `no octet moves between issuer and device value`() throws {
-        #expect(ring.adopt(KeySet(try provider.completeSet(), from: provider)))
+    @Test func `no octet moves between issuer and device value`() async throws {
+        #expect(ring.adopt(await KeySet(try await provider.completeSet(), from: provider)))
         let long = try #require(DeviceValue("m0123456789abcdefghijkl", profile: .deviceID))
         let short = try #require(DeviceValue("0123456789abcdefghijkl", profile: .deviceID))
         #expect(
@@ -164,22 +168,22 @@ struct KeyRingTests {
 
     // MARK: JWKS
 
-    @Test func `the key set shows keys that sign, will sign or have signed`() throws {
+    @Test func `the key set shows keys that sign, will sign or have signed`() async throws {
         let keys = try (0..<5).map { _ in try provider.generateSigningKey(.es256, modulusBits: 0) }
         let states: [KeyState] = [.pending, .published, .active, .retired, .removed]
-        let set = KeySet(zip(keys, states).map { .of($0, .accessToken, $1) }, from: provider)
+        let set = await KeySet(zip(keys, states).map { .of($0, .accessToken, $1) }, from: provider)
         let published = try JSONWebKeySet(document: set.jwks).keys.compactMap(\.keyID)
         #expect(Set(published) == Set(keys[1...3].map(\.kid)))
         #expect(set.signingKIDs == [keys[2].kid])
     }
 
-    @Test func `a stranger's key in the database is not published`() throws {
+    @Test func `a stranger's key in the database is not published`() async throws {
         let mine = try provider.generateSigningKey(.es256, modulusBits: 0)
         let stranger = KeyRecord(
             kid: String(repeating: "A", count: 43), use: .accessToken, algorithm: .es256,
             reference: String(repeating: "A", count: 43) + ".pem", publicJWK: mine.publicJWK, state: .retired,
             createdAt: UnixTime(seconds: 0))
-        let set = KeySet([.of(mine, .accessToken), stranger], from: provider)
+        let set = await KeySet([.of(mine, .accessToken), stranger], from: provider)
         #expect(try JSONWebKeySet(document: set.jwks).keys.compactMap(\.keyID) == [mine.kid])
         #expect(set.problems.map(\.kid) == [stranger.kid])
     }
@@ -187,28 +191,30 @@ struct KeyRingTests {
     // MARK: Replacement
 
     @Test func `a reload that meets a damaged file changes nothing`() async throws {
-        let records = try provider.completeSet()
-        #expect(ring.adopt(KeySet(records, from: provider)))
+        let records = try await provider.completeSet()
+        #expect(ring.adopt(await KeySet(records, from: provider)))
         try directory.write([], to: records[0].reference)
-        #expect(!ring.adopt(KeySet(records, from: provider)))
-        _ = try ring.sign(payload: [], type: .accessToken, algorithm: .es256)
+        #expect(!ring.adopt(await KeySet(records, from: provider)))
+        _ = try await ring.sign(payload: [], type: .accessToken, algorithm: .es256)
     }
 
     @Test func `a key that was removed stops signing even if its successor is damaged`() async throws {
-        let records = try provider.completeSet()
-        #expect(ring.adopt(KeySet(records, from: provider)))
+        let records = try await provider.completeSet()
+        #expect(ring.adopt(await KeySet(records, from: provider)))
         let successor = try provider.generateSigningKey(.es256, modulusBits: 0)
         try directory.write([], to: successor.reference)
-        #expect(ring.adopt(KeySet([.of(successor, .accessToken)] + records[1...], from: provider)))
-        await expectOutage { () throws(PortError) in try ring.sign(payload: [], type: .accessToken, algorithm: .es256) }
+        #expect(ring.adopt(await KeySet([.of(successor, .accessToken)] + records[1...], from: provider)))
+        await expectOutage { () async throws(PortError) in
+            try await ring.sign(payload: [], type: .accessToken, algorithm: .es256)
+        }
     }
 
     @Test func `keys are replaced while tasks sign`() async throws {
-        let records = try provider.completeSet()
+        let records = try await provider.completeSet()
         let successor = try provider.generateSigningKey(.es256, modulusBits: 0)
-        let first = KeySet(records, from: provider)
+        let first = await KeySet(records, from: provider)
         let rest = Array(records[1...])
-        let second = KeySet(
+        let second = await KeySet(
             [.of(successor, .accessToken), records[0].retired] + rest, from: provider)
         #expect(ring.adopt(first))
         let keys = try JSONWebKeySet(document: second.jwks)
@@ -216,7 +222,8 @@ struct KeyRingTests {
             for _ in 0..<8 {
                 group.addTask {
                     for _ in 0..<200 {
-                        let token = try ring.sign(payload: Array("{}".utf8), type: .accessToken, algorithm: .es256)
+                        let token = try await ring.sign(
+                            payload: Array("{}".utf8), type: .accessToken, algorithm: .es256)
                         _ = try CompactJWS(token).verified(by: keys, allowing: [.es256])
                     }
                 }
@@ -230,8 +237,8 @@ struct KeyRingTests {
 
     // MARK: Secrets
 
-    @Test func `a key prints as asterisks`() throws {
-        let records = try provider.completeSet()
+    @Test func `a key prints as asterisks`() async throws {
+        let records = try await provider.completeSet()
         let (signing, mac) = (try provider.signingKey(records[0]), try provider.macKey(records[1]))
         for text in ["\(signing)", "\(mac)", String(reflecting: mac)] { #expect(text == "****") }
         var dumped = ""

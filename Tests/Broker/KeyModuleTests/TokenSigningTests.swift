@@ -17,17 +17,17 @@ struct TokenSigningTests {
         provider = FileKeyProvider(directory: directory.path)
     }
 
-    private func ring(_ algorithm: KeyAlgorithm) throws -> (ring: KeyRing, kid: String) {
+    private func ring(_ algorithm: KeyAlgorithm) async throws -> (ring: KeyRing, kid: String) {
         let ring = KeyRing()
-        let set = KeySet(try provider.completeSet(algorithm), from: provider)
+        let set = await KeySet(try await provider.completeSet(algorithm), from: provider)
         #expect(ring.adopt(set))
         return (ring, try #require(set.signingKIDs.first))
     }
 
     @Test(arguments: KeyAlgorithm.signing, [JWTType.accessToken, .idToken])
     func `JOSE verifies them by the published key set`(algorithm: KeyAlgorithm, type: JWTType) async throws {
-        let (ring, kid) = try ring(algorithm)
-        let token = try ring.sign(payload: Self.payload, type: type, algorithm: algorithm)
+        let (ring, kid) = try await ring(algorithm)
+        let token = try await ring.sign(payload: Self.payload, type: type, algorithm: algorithm)
         let keys = try JSONWebKeySet(document: try #require(ring.current).jwks)
         let name = try #require(SignatureAlgorithm(name: algorithm.rawValue))
         let verified = try CompactJWS(token).verified(by: keys, allowing: [name])
@@ -50,8 +50,8 @@ struct TokenSigningTests {
 
     @Test(arguments: KeyAlgorithm.signing)
     func `JWTKit verifies them by the published key set`(algorithm: KeyAlgorithm) async throws {
-        let (ring, _) = try ring(algorithm)
-        let token = try ring.sign(payload: Self.payload, type: .accessToken, algorithm: algorithm)
+        let (ring, _) = try await ring(algorithm)
+        let token = try await ring.sign(payload: Self.payload, type: .accessToken, algorithm: algorithm)
         let document = String(decoding: try #require(ring.current).jwks, as: UTF8.self)
         let keys = try await JWTKeyCollection().add(
             jwks: try JSONDecoder().decode(JWKS.self, from: Data(document.utf8)))
@@ -61,8 +61,8 @@ struct TokenSigningTests {
 
     @Test(arguments: [KeyAlgorithm.es256, .rs256])
     func `the openssl program verifies them by the public part of the file`(algorithm: KeyAlgorithm) async throws {
-        let (ring, kid) = try ring(algorithm)
-        let token = try ring.sign(payload: Self.payload, type: .accessToken, algorithm: algorithm)
+        let (ring, kid) = try await ring(algorithm)
+        let token = try await ring.sign(payload: Self.payload, type: .accessToken, algorithm: algorithm)
         let parts = token.split(separator: ".")
         try #require(parts.count == 3)
         let signature = try #require(Base64URL.decode(parts[2].utf8))
@@ -94,16 +94,16 @@ struct TokenSigningTests {
     @Test func `each algorithm has an active key of its own, and the first one signs by default`() async throws {
         let ring = KeyRing()
         let keys = try KeyAlgorithm.signing.map { try provider.generateSigningKey($0, modulusBits: 2048) }
-        let rest = try provider.completeSet().dropFirst()
-        #expect(ring.adopt(KeySet(keys.dropFirst().map { .of($0, .accessToken) } + rest, from: provider)))
+        let rest = try await provider.completeSet().dropFirst()
+        #expect(ring.adopt(await KeySet(keys.dropFirst().map { .of($0, .accessToken) } + rest, from: provider)))
         #expect(try ring.algorithm(nil) == .rs256 && ring.algorithm(.edDSA) == .edDSA)
         #expect(throws: PortError.self) { try ring.algorithm(.es256) }
-        #expect(ring.adopt(KeySet(keys.map { .of($0, .accessToken) } + rest, from: provider)))
+        #expect(ring.adopt(await KeySet(keys.map { .of($0, .accessToken) } + rest, from: provider)))
         #expect(try ring.algorithm(nil) == .es256)
         let published = try JSONWebKeySet(document: try #require(ring.current).jwks)
         for (algorithm, key) in zip(KeyAlgorithm.signing, keys) {
             let token = try CompactJWS(
-                ring.sign(payload: Self.payload, type: .accessToken, algorithm: ring.algorithm(algorithm)))
+                await ring.sign(payload: Self.payload, type: .accessToken, algorithm: ring.algorithm(algorithm)))
             #expect(token.header.keyID == key.kid && token.header.algorithm.rawValue == algorithm.rawValue)
             _ = try token.verified(by: published, allowing: [token.header.algorithm])
         }

@@ -103,24 +103,15 @@ extension EVPKey {
 extension EVPKey {
     /// The public key; its `kid` is its RFC 7638 thumbprint.
     func publicKey(_ algorithm: KeyAlgorithm) throws(KeyError) -> JSONWebKey {
-        let (parameters, signature) = try publicParameters(algorithm)
-        do throws(JSONWebKeyError) {
-            let thumbprint = Base64URL.encode(try JSONWebKey(parameters).thumbprint)
-            return try JSONWebKey(parameters, keyID: thumbprint, algorithm: signature)
-        } catch {
-            throw .cryptography("no JWK can be made of the public key: \(error)")
-        }
+        try JSONWebKey(signing: try publicParameters(algorithm), algorithm)
     }
 
-    private func publicParameters(
-        _ algorithm: KeyAlgorithm
-    ) throws(KeyError) -> (JSONWebKey.Parameters, SignatureAlgorithm) {
+    private func publicParameters(_ algorithm: KeyAlgorithm) throws(KeyError) -> JSONWebKey.Parameters {
         switch algorithm {
-        case .es256: (.ec(.p256, x: try number("qx", width: 32), y: try number("qy", width: 32)), .es256)
-        case .es384: (.ec(.p384, x: try number("qx", width: 48), y: try number("qy", width: 48)), .es384)
-        case .edDSA: (.ed25519(try rawPublicKey), .edDSA)
-        case .rs256: (.rsa(modulus: try number("n"), exponent: try number("e")), .rs256)
-        case .ps256: (.rsa(modulus: try number("n"), exponent: try number("e")), .ps256)
+        case .es256: .ec(.p256, x: try number("qx", width: 32), y: try number("qy", width: 32))
+        case .es384: .ec(.p384, x: try number("qx", width: 48), y: try number("qy", width: 48))
+        case .edDSA: .ed25519(try rawPublicKey)
+        case .rs256, .ps256: .rsa(modulus: try number("n"), exponent: try number("e"))
         case .hs256: throw .algorithmDoesNotFit(algorithm, .accessToken)
         }
     }
@@ -134,6 +125,19 @@ extension EVPKey {
                 throw .openSSL("EVP_PKEY_get_raw_public_key")
             }
             return octets
+        }
+    }
+}
+
+extension JSONWebKey {
+    /// A key of this broker; its `kid` is its RFC 7638 thumbprint.
+    init(signing parameters: Parameters, _ algorithm: KeyAlgorithm) throws(KeyError) {
+        do throws(JSONWebKeyError) {
+            let thumbprint = Base64URL.encode(try JSONWebKey(parameters).thumbprint)
+            self = try JSONWebKey(
+                parameters, keyID: thumbprint, algorithm: SignatureAlgorithm(name: algorithm.rawValue))
+        } catch {
+            throw .cryptography("no JWK can be made of the public key: \(error)")
         }
     }
 }

@@ -33,7 +33,9 @@ import NativeSSO
         unsafe EVP_MD_CTX_free(template)
     }
 
-    /// The signature in JWS form: RFC 7518 §3.3 or §3.4.
+    var failure: KeyError? { nil }
+
+    /// The signature in JWS form: RFC 7518 §3.3 to §3.5.
     func signature(over message: [UInt8]) throws(KeyError) -> [UInt8] {
         guard let context = unsafe EVP_MD_CTX_new() else { throw .openSSL("EVP_MD_CTX_new") }
         defer { unsafe EVP_MD_CTX_free(context) }

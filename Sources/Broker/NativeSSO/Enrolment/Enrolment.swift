@@ -52,8 +52,8 @@ package struct Enrolment: Sendable {
         // One statement, one commit; facts either way.
         let facts = try await EnrolmentError.port { () async throws(PortError) in try await registry.enrol(entry) }
         let session = try count(entry) { () throws(EnrolmentError) in try decide(entry, facts) }
-        return try EnrolmentError.port { () throws(PortError) in
-            try mint.answer(
+        return try await EnrolmentError.port { () async throws(PortError) in
+            try await mint.answer(
                 request, idToken, session, device: device, accessToken: accessToken, at: facts.now)
         }
     }

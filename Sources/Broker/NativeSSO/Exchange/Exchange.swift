@@ -56,8 +56,8 @@ package struct Exchange: Sendable {
         let grant = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
         subject.claimsLeftOut = asked.checks.claimsLeftOut
         guard let session = facts.session?.id else { throw .broken("a grant was recorded without a session") }
-        return try ExchangeError.port { () throws(PortError) in
-            try mint.answer(asked, grant, in: session, at: facts.now)
+        return try await ExchangeError.port { () async throws(PortError) in
+            try await mint.answer(asked, grant, in: session, at: facts.now)
         }
     }
 

@@ -4,10 +4,10 @@ package protocol TokenSigner: Sendable {
     /// - Parameters:
     ///   - type: The `typ` header.
     ///   - algorithm: From ``algorithm(_:)``.
-    func sign(payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm) throws(PortError) -> String
+    func sign(payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm) async throws(PortError) -> String
 
     /// The algorithm to sign with: `wanted`, or, if that is `nil`, the first one with an active key. Throws an outage if
-    /// there is no such key.
+    /// there is no such key, or if it is known that it cannot sign now.
     func algorithm(_ wanted: KeyAlgorithm?) throws(PortError) -> KeyAlgorithm
 }
 

@@ -78,7 +78,7 @@ extension SessionID {
 package enum TokenHashFunction: Sendable {
     case sha256, sha384, sha512
 
-    func digest(_ octets: [UInt8]) -> [UInt8] {
+    package func digest(_ octets: [UInt8]) -> [UInt8] {
         switch self {
         case .sha256: Array(SHA256.hash(data: octets))
         case .sha384: Array(SHA384.hash(data: octets))

@@ -157,8 +157,9 @@ extension CommandFailure {
 
     private init(_ error: KeyError) {
         switch error {
-        case .noIDsLeft, .deviceKeyExists, .algorithmDoesNotFit: self = .refused(error.description)
-        case .file, .badReference, .otherKey, .cryptography: self = .infrastructure(error.description)
+        case .noIDsLeft, .deviceKeyExists, .algorithmDoesNotFit, .token(.unsupported):
+            self = .refused(error.description)
+        case .file, .badReference, .otherKey, .token, .cryptography: self = .infrastructure(error.description)
         }
     }
 

@@ -21,9 +21,9 @@ struct KeyListCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let provider = FileKeyProvider(directory: try options.configuration().keys.directory)
+        let provider = try options.configuration().keys.provider()
         let rows = try await options.administer { try await $0.keys() }
-        let files = Files(rows.records, provider)
+        let files = await Files(rows.records, provider)
         let table = Table("keys", rows.records) {
             [
                 "kid": .text($0.kid), "use": .text($0.use.rawValue), "algorithm": .text($0.algorithm.rawValue),
@@ -45,7 +45,7 @@ struct KeyListCommand: AsyncParsableCommand {
         case ofAnotherUser(UInt32, path: String)
         case seen([KeySet.Problem])
 
-        init(_ records: [KeyRecord], _ provider: FileKeyProvider) {
+        init(_ records: [KeyRecord], _ provider: any KeyProvider) async {
             do throws(KeyError) {
                 try provider.check()
             } catch .file(let path, .wrongOwner(let uid, _)) where uid != 0 {
@@ -54,7 +54,7 @@ struct KeyListCommand: AsyncParsableCommand {
             } catch {
                 // The key set below reports it for each key.
             }
-            self = .seen(KeySet(records, from: provider).problems)
+            self = .seen(await KeySet(records, from: provider).problems)
         }
 
         func isUsable(_ record: KeyRecord) -> Cell {
@@ -97,7 +97,7 @@ struct KeyGenerateCommand: RegistryCommand {
         commandName: "generate", abstract: "Create keys and register them.",
         discussion: """
             The private part is written to the key directory of this machine. Copy it to the key directory of every \
-            broker. The first key of a use is active at once; a later one is published at once, also one of another \
+            broker. With `keys.pkcs11` a signing key is made in the token instead, and never leaves it. The first key of a use is active at once; a later one is published at once, also one of another \
             algorithm. To copy the file first, use --pending, and publish the key afterwards.
 
             Run this command as the broker's user, so that the broker can read the files.
@@ -125,11 +125,11 @@ struct KeyGenerateCommand: RegistryCommand {
     }
 
     func result(_ registry: Administration) async throws -> Table {
-        let provider = FileKeyProvider(directory: try options.configuration().keys.directory)
+        let provider = try options.configuration().keys.provider()
         let existing = try await registry.keys().records
         var made: [KeyRecord] = []
         for use in try uses(existing) {
-            let key = try KeyGenerator(provider: provider).generate(
+            let key = try await KeyGenerator(provider: provider).generate(
                 use, algorithm: algorithm.key, modulusBits: bits, beside: existing)
             made.append(try await register(key, use, provider, registry))
         }
@@ -152,13 +152,13 @@ struct KeyGenerateCommand: RegistryCommand {
 
     /// Registers the key. If that certainly failed, destroys the key file: without a record no broker uses it.
     private func register(
-        _ key: GeneratedKey, _ use: KeyUse, _ provider: FileKeyProvider, _ registry: Administration
+        _ key: GeneratedKey, _ use: KeyUse, _ provider: any KeyProvider, _ registry: Administration
     ) async throws(AdministrationError) -> KeyRecord {
         let record = KeyRecord(key, use, state: .pending)
         do throws(AdministrationError) {
             return KeyRecord(key, use, state: try await registry.addKey(record, isPending: pending, options.act(why)))
         } catch {
-            if !error.mayHaveHappened { try? provider.destroy(record) }
+            if !error.mayHaveHappened { try? await provider.destroy(record) }
             throw error
         }
     }
@@ -196,9 +196,9 @@ struct JWKSExportCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let provider = FileKeyProvider(directory: try options.configuration().keys.directory)
+        let provider = try options.configuration().keys.provider()
         let rows = try await options.administer { try await $0.keys() }
-        let keys = KeySet(rows.records, from: provider)
+        let keys = await KeySet(rows.records, from: provider)
         // If the set lacks a key, its readers refuse that key's tokens.
         if let problem = keys.problems.first(where: { $0.use == .accessToken }) {
             throw CommandFailure.infrastructure(problem.description)

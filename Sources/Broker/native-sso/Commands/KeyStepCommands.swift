@@ -79,7 +79,7 @@ protocol KeyStepCommand: AsyncParsableCommand {
 extension KeyStepCommand {
     func run() async throws {
         let configuration = try options.configuration()
-        let provider = FileKeyProvider(directory: configuration.keys.directory)
+        let provider = configuration.keys.provider()
         let rotation = KeyRotation(configuration)
         let (key, before, after) = try await options.administer { try await steps(rotation, $0) }
         let transitions = after.compactMap { record in
@@ -89,7 +89,7 @@ extension KeyStepCommand {
         }
         try await execution.carryOut(plan(key, after), options) { registry, act in
             try await registry.move(transitions, isForced: isForced, act)
-            if Self.step == .remove { destroy(key, provider) }
+            if Self.step == .remove { await destroy(key, provider) }
         }
     }
 
@@ -161,9 +161,9 @@ extension KeyStepCommand {
     }
 
     /// The key is already out of use, so a failure to remove its file is only a warning.
-    private func destroy(_ key: KeyRecord, _ provider: FileKeyProvider) {
+    private func destroy(_ key: KeyRecord, _ provider: any KeyProvider) async {
         do throws(KeyError) {
-            try provider.destroy(key)
+            try await provider.destroy(key)
         } catch {
             options.output.warn(["warning: the private part of the key is still there: \(error)"])
         }

@@ -45,8 +45,8 @@ struct Broker: Sendable {
         self.manager = manager
         self.logger = logger
         tls = configuration.listeners.map { $0.tls.map { CurrentTLSIdentity($0.identity) } }
-        let files = FileKeyProvider(directory: configuration.keys.directory)
-        try files.check()
+        let provider = configuration.keys.provider()
+        try provider.check()
         let connection = try configuration.database.connection(pool: configuration.database.pool)
 
         // Nothing below may throw: HTTP clients must be shut down before release.
@@ -56,7 +56,7 @@ struct Broker: Sendable {
         let pool = ConnectionPool(connection, history: history) { connections.note($0) }
         self.pool = pool
         shared = BoundedExecutor(pool, atOnce: max(configuration.database.pool - 2, 1))
-        keys = KeyRefresh(store: SigningKeyStore(database: pool), provider: files, ring: ring, logger: logger)
+        keys = KeyRefresh(store: SigningKeyStore(database: pool), provider: provider, ring: ring, logger: logger)
         snapshot = RegistrySnapshot(database: pool)
         commits = CommitProbe(database: pool, clock: clock, logger: logger)
         audit = PostgresAuditTrail(database: pool) { lost in

@@ -29,7 +29,7 @@ actor KeyRefresh {
     @discardableResult
     func refresh() async -> [KeySet.Problem] {
         guard let rows = await rows(), rows != loaded else { return [] }
-        return load(rows)
+        return await load(rows)
     }
 
     /// Always reads the files, and logs the result. For SIGHUP, after an operator has changed a file.
@@ -38,7 +38,7 @@ actor KeyRefresh {
             logger.warning("keys were not read again: they cannot be listed")
             return
         }
-        let problems = load(rows)
+        let problems = await load(rows)
         logger.notice("keys were read again", metadata: ["problems": .stringConvertible(problems.count)])
     }
 
@@ -51,10 +51,10 @@ actor KeyRefresh {
         }
     }
 
-    private func load(_ rows: SigningKeys) -> [KeySet.Problem] {
+    private func load(_ rows: SigningKeys) async -> [KeySet.Problem] {
         // A key of unknown use may be for refresh tokens.
         let mayLackOne = rows.unknown.values.contains { (KeyUse(rawValue: $0) ?? .refreshToken) == .refreshToken }
-        let keys = KeySet(rows.records, isComplete: !mayLackOne, from: provider)
+        let keys = await KeySet(rows.records, isComplete: !mayLackOne, from: provider)
         let isAdopted = ring.adopt(keys)
         var problems = keys.problems.map(\.description)
         if !rows.unknown.isEmpty {

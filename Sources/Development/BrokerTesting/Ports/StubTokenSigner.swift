@@ -27,7 +27,7 @@ package final class StubTokenSigner: TokenSigner {
     /// How many tokens it has signed.
     package var count: Int { state.withLock { $0.count } }
 
-    package func sign(payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm) throws(PortError) -> String {
+    package func sign(payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm) async throws(PortError) -> String {
         let failure = state.withLock { state in
             if state.failure == nil { state.count += 1 }
             return state.failure

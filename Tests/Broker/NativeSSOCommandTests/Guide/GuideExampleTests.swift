@@ -48,7 +48,7 @@ import Testing
     /// A whole file, or sections that replace those of a valid file or join it.
     @Test(arguments: blocks(in: ["yaml"])) func theConfigurationHolds(_ block: Block) throws {
         let password = try TemporaryFile("secret")
-        let yaml = block.text.replacing("/etc/native-sso/database-password", with: password.path)
+        let yaml = block.text.replacing(/\/etc\/native-sso\/(database-password|token-pin)/, with: password.path)
         let isWhole = yaml.contains(/(?m)^issuer:/)
         let names = Set(Self.sections(of: yaml).map(\.name))
         // Limits by address need `public.trusted_proxies`.

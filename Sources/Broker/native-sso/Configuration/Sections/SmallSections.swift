@@ -1,5 +1,6 @@
 import BrokerHTTP
 import JOSE
+import KeyModule
 import Logging
 import NativeSSO
 import OAuthWire
@@ -58,15 +59,54 @@ extension Configuration {
     }
 
     /// `keys`: where the broker's private keys lie.
-    struct Keys: Sendable, Hashable {
+    struct Keys: Sendable {
         let directory: String
+        /// Where new signing keys are made; `nil`: in files.
+        let token: TokenSettings?
 
         init(reading section: Section) {
             directory =
                 section.required(
                     "directory", .path, example: "/var/lib/native-sso/keys", help: "The directory of the key files.",
                     PathText.absolute) ?? ""
+            token = section.section(
+                "pkcs11", help: "A PKCS#11 token, in which new signing keys are made. Without it, they are files."
+            ) { TokenSettings(reading: $0, isGiven: section.isGiven("pkcs11") || $0.isGiven("module")) }
         }
+
+        func provider() -> any KeyProvider {
+            let files = FileKeyProvider(directory: directory)
+            return token.map { TokenKeyProvider(Token($0), files: files) } ?? files
+        }
+    }
+}
+
+extension TokenSettings {
+    /// `keys.pkcs11`: the token; `nil` if the section is not given or incomplete.
+    fileprivate init?(reading section: Section, isGiven: Bool) {
+        let module = section.value(
+            "module", .path, help: "The PKCS#11 module, a shared library.", PathText.absolute)
+        let token = section.value("token", .text("a label"), help: "The label of the token.", Self.label)
+        let pin = section.value(
+            "pin_file", .path, help: "The PIN of the token's user, on one line. Only its owner may read the file.",
+            SecretFile.read)
+        let sessions = section.integer(
+            "sessions", default: 4, in: 1...64,
+            help: "Sessions of this broker: how many signatures the token makes at once.")
+        guard isGiven else { return nil }
+        for key in ["module", "token", "pin_file"] where !section.isGiven(key) {
+            section.report(key, "is missing; write module, token and pin_file")
+        }
+        guard let module, let token, let pin else { return nil }
+        self.init(module: module, token: token, pin: pin.secret, sessions: sessions)
+    }
+
+    /// PKCS#11 pads a label to 32 octets.
+    private static func label(_ text: String) throws(ValueDefect) -> String {
+        guard (1...32).contains(text.utf8.count), !text.utf8.contains(where: { $0 < 0x20 }) else {
+            throw ValueDefect("is no label of a token: 1 to 32 octets")
+        }
+        return text
     }
 }
 

@@ -1,0 +1,171 @@
+import ChildProcesses
+import Foundation
+import Glibc
+import JOSE
+@testable import KeyModule
+import NativeSSO
+import Testing
+
+/// A token of SoftHSM2 for one test. SoftHSM2 reads its configuration once in a process, so all tokens lie in one directory.
+struct SoftToken {
+    static let module = "/usr/lib/softhsm/libsofthsm2.so"
+    static let isInstalled = FileManager.default.fileExists(atPath: module)
+
+    private static let directory: Result<TemporaryDirectory, any Error> = Result {
+        let directory = try TemporaryDirectory()
+        try FileManager.default.createDirectory(
+            atPath: directory.file("tokens"), withIntermediateDirectories: false)
+        try directory.write("directories.tokendir = \(directory.file("tokens"))\n".utf8, to: "softhsm2.conf")
+        setenv("SOFTHSM2_CONF", directory.file("softhsm2.conf"), 1)
+        return directory
+    }
+
+    let label: String
+    static var tokens: String { get throws { try directory.get().file("tokens") } }
+
+    init() throws {
+        let configuration = try Self.directory.get().file("softhsm2.conf")
+        label = "t\(UInt64.random(in: .min ... .max))"
+        let run = try ProgramRun(
+            [
+                "/usr/bin/softhsm2-util", "--init-token", "--free", "--label", label, "--so-pin", "12345678", "--pin",
+                "4321",
+            ],
+            environment: ChildProcess.bareEnvironment.merging(["SOFTHSM2_CONF": configuration]) { $1 },
+            inOwnSession: true,
+            within: .seconds(60))
+        try #require(run.status == 0, "\(run.errors)")
+    }
+
+    func settings(pin: String = "4321", label: String? = nil, sessions: Int = 4) -> TokenSettings {
+        TokenSettings(module: Self.module, token: label ?? self.label, pin: pin, sessions: sessions)
+    }
+}
+
+@Suite("Keys in a PKCS#11 token", .enabled(if: SoftToken.isInstalled, "SoftHSM2 is not installed"), .serialized)
+struct TokenKeyProviderTests {
+    private let soft: SoftToken
+    private let directory: TemporaryDirectory
+    private static let algorithms: [KeyAlgorithm] = [.es256, .es384, .rs256, .ps256]
+
+    init() throws {
+        soft = try SoftToken()
+        directory = try TemporaryDirectory()
+    }
+
+    private func provider(_ settings: TokenSettings? = nil) -> TokenKeyProvider {
+        TokenKeyProvider(
+            Token(settings ?? soft.settings()), files: FileKeyProvider(directory: directory.path))
+    }
+
+    @Test(arguments: algorithms) func `passes the checks of every provider`(algorithm: KeyAlgorithm) async throws {
+        let provider = provider()
+        try await KeyProviderConformance.signsWhatItsPublicKeyVerifies(provider, algorithm)
+        try await KeyProviderConformance.namesKeysByThumbprint(provider, algorithm)
+        try await KeyProviderConformance.signsConcurrently(provider, algorithm)
+    }
+
+    @Test func `passes the other checks of every provider`() async throws {
+        try await KeyProviderConformance.ecdsaSignaturesHaveFixedLength(provider())
+        try await KeyProviderConformance.refusesAnotherKeyThanTheOneMeant(provider())
+        try await KeyProviderConformance.destroysForGood(provider())
+    }
+
+    @Test func `finds a key again, in files and token`() async throws {
+        try await KeyProviderConformance.findsAKeyAgain { provider() }
+    }
+
+    @Test func `a key that the token made cannot be read out, and lies in no file`() async throws {
+        let made = try await provider().generateSigningKey(.es256, modulusBits: 0)
+        #expect(made.reference.hasPrefix("pkcs11:object=native-sso-"))
+        #expect(try directory.names.isEmpty)
+        let session = try TokenModule.open(soft.settings())
+        let key = try session.privateKey(String(made.reference.dropFirst("pkcs11:object=".count)))
+        #expect(try session.attribute(0x103, of: key) == [1])  // CKA_SENSITIVE
+        #expect(try session.attribute(0x162, of: key) == [0])  // CKA_EXTRACTABLE
+        #expect(throws: TokenDefect.self) { try session.attribute(0x11, of: key) }  // CKA_VALUE
+    }
+
+    @Test func `Ed25519 and unknown references are refused by name`() async throws {
+        let provider = provider()
+        await #expect(throws: KeyError.token(.unsupported(algorithm: "EdDSA"))) {
+            try await provider.generateSigningKey(.edDSA, modulusBits: 0)
+        }
+        let made = KeyRecord.of(try await provider.generateSigningKey(.es256, modulusBits: 0), .accessToken)
+        await #expect(throws: KeyError.token(.noKey(label: "gone"))) {
+            try await provider.signingKey(made.changed(reference: "pkcs11:object=gone"))
+        }
+        await #expect(throws: KeyError.badReference("pkcs11:object=a;b")) {
+            try await provider.signingKey(made.changed(reference: "pkcs11:object=a;b"))
+        }
+        await #expect(
+            throws: KeyError.token(.wrongKind(label: String(made.reference.dropFirst(14)), expected: "RS256"))
+        ) {
+            try await provider.signingKey(made.changed(algorithm: .rs256))
+        }
+    }
+
+    /// SoftHSM2 does not lock the PIN, but real tokens do after a few tries.
+    @Test func `a wrong PIN is tried once`() async throws {
+        let made = KeyRecord.of(try await provider().generateSigningKey(.es256, modulusBits: 0), .accessToken)
+        // A login is the process's: another session would be logged in already.
+        let other = try SoftToken()
+        let token = Token(other.settings(pin: "0000"))
+        let provider = TokenKeyProvider(token, files: FileKeyProvider(directory: directory.path))
+        for _ in 0..<3 {
+            await #expect(throws: KeyError.token(.wrongPIN)) { try await provider.signingKey(made) }
+        }
+        #expect(token.logins == 1)
+    }
+
+    @Test func `a token or a module that is not there is named`() async throws {
+        let label = "not here"
+        let absent = provider(soft.settings(label: label))
+        do throws(KeyError) {
+            _ = try await absent.generateSigningKey(.es256, modulusBits: 0)
+            Issue.record("made a key")
+        } catch {
+            guard case .token(.noToken(label, let present)) = error else {
+                Issue.record("\(error)")
+                return
+            }
+            #expect(present.contains(soft.label))
+        }
+        let missing = provider(TokenSettings(module: "/nowhere/module.so", token: "t", pin: "1"))
+        do throws(KeyError) {
+            _ = try await missing.generateSigningKey(.es256, modulusBits: 0)
+            Issue.record("made a key")
+        } catch {
+            #expect(error.description.contains("/nowhere/module.so cannot be loaded"))
+        }
+    }
+
+    /// The token is away: every call fails at once. It comes back: the same key signs again, without a restart.
+    @Test func `an outage ends by itself`() async throws {
+        let token = Token(soft.settings(sessions: 2))
+        let provider = TokenKeyProvider(token, files: FileKeyProvider(directory: directory.path))
+        let record = KeyRecord.of(try await provider.generateSigningKey(.es256, modulusBits: 0), .accessToken)
+        let key = try await provider.signingKey(record)
+        let ring = KeyRing()
+        let rest = try await provider.completeSet().dropFirst()
+        #expect(ring.adopt(await KeySet([record] + rest, from: provider)))
+        _ = try ring.algorithm(nil)
+
+        let (tokens, aside) = (try SoftToken.tokens, try SoftToken.tokens + ".aside")
+        try FileManager.default.moveItem(atPath: tokens, toPath: aside)
+        var failures = 0
+        for _ in 0..<4 {
+            do throws(KeyError) { _ = try await key.signature(over: [1]) } catch { failures += 1 }
+        }
+        #expect(failures > 0)
+        // Known before anything is written for it.
+        #expect(token.failure != nil && key.failure != nil)
+        #expect(throws: PortError.self) { try ring.algorithm(nil) }
+        try FileManager.default.moveItem(atPath: aside, toPath: tokens)
+        let back = ContinuousClock.now + .seconds(30)
+        while token.failure != nil, ContinuousClock.now < back { try await Task.sleep(for: .milliseconds(20)) }
+        let signature = try await key.signature(over: [1])
+        #expect(key.publicKey.verifies(signature, of: [1] as [UInt8], algorithm: .es256))
+        _ = try ring.algorithm(nil)
+    }
+}
