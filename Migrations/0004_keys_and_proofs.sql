@@ -22,6 +22,8 @@ CREATE TABLE signing_key (
     CHECK ((state = 'removed') = (removed_at IS NOT NULL))
 );
 CREATE UNIQUE INDEX signing_key_active ON signing_key (use, algorithm) WHERE state = 'active';
+-- Two rotations at once make one successor.
+CREATE UNIQUE INDEX signing_key_successor ON signing_key (use, algorithm) WHERE state = 'published';
 CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON signing_key EXECUTE FUNCTION announce_registry_change();
 GRANT SELECT ON signing_key TO native_sso_broker;
 COMMENT ON TABLE signing_key IS 'The keys of the key module. One is active for each use and algorithm.';

@@ -2768,6 +2768,8 @@ CREATE INDEX session_subject ON native_sso.session USING btree (idp_issuer, subj
 
 CREATE UNIQUE INDEX signing_key_active ON native_sso.signing_key USING btree (use, algorithm) WHERE (state = 'active'::text);
 
+CREATE UNIQUE INDEX signing_key_successor ON native_sso.signing_key USING btree (use, algorithm) WHERE (state = 'published'::text);
+
 CREATE INDEX sso_grant_bound ON native_sso.sso_grant USING btree (device_digest) WHERE (jkt IS NOT NULL);
 
 CREATE UNIQUE INDEX sso_grant_live ON native_sso.sso_grant USING btree (session_id, client_id) WHERE (revoked_at IS NULL);

@@ -91,6 +91,37 @@ extension KeyRotation {
         }
     }
 
+    /// What an unattended rotation does next.
+    package enum Due: Sendable, Hashable {
+        case generate
+        case take(Step, KeyRecord)
+        /// An operator has made this key, and not published it.
+        case pending(KeyRecord)
+        case wait(until: UnixTime)
+    }
+
+    /// The next step for the keys of one use and algorithm.
+    /// - Parameters:
+    ///   - all: Every record of the registry.
+    ///   - every: How long a key signs.
+    package func due(
+        _ use: KeyUse, _ algorithm: KeyAlgorithm, among all: [KeyRecord], every: Seconds, at now: UnixTime
+    ) -> Due {
+        let keys = all.filter { $0.use == use && $0.algorithm == algorithm }
+        if let successor = keys.first(where: { $0.state == .published }) {
+            let usable = (successor.publishedAt ?? successor.createdAt).adding(publication)
+            return usable <= now ? .take(.activate, successor) : .wait(until: usable)
+        }
+        for key in keys where key.state == .retired {
+            if lastUse(of: key).map({ $0 <= now }) ?? true { return .take(.remove, key) }
+        }
+        if let pending = keys.first(where: { $0.state == .pending }) { return .pending(pending) }
+        guard let active = keys.first(where: { $0.state == .active }) else { return .generate }
+        // So that the successor signs in time.
+        let begins = (active.activatedAt ?? active.createdAt).adding(Seconds(max(every.count - publication.count, 0)))
+        return begins <= now ? .generate : .wait(until: begins)
+    }
+
     /// When the last token of `record` has expired; `nil` if it made none.
     private func lastUse(of record: KeyRecord) -> UnixTime? {
         guard record.activatedAt != nil, let retiredAt = record.retiredAt else { return nil }

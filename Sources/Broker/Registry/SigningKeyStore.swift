@@ -47,6 +47,10 @@ extension Administration {
                 ]
             },
             orElse: .alreadyExists("key \(key.kid)"),
+            violating: [
+                "signing_key_successor": .refused(
+                    "a successor is published already: activate it, with native-sso key activate, or retire it")
+            ],
             returning: { row throws(PostgresError) in KeyState(rawValue: try row.text(0)) ?? .pending })
     }
 

@@ -39,6 +39,28 @@ struct KeyRotationTests {
         #expect(result(.activate, key(.published, published: 0), isForced: true) == .success([.active]))
     }
 
+    @Test func `an unattended rotation takes each step when it is due, at the second`() {
+        func due(_ keys: [KeyRecord]) -> KeyRotation.Due {
+            rotation.due(.accessToken, .es256, among: keys + [key(.active, .refreshToken)], every: .hours(10), at: now)
+        }
+        func active(_ seconds: Int64) -> KeyRecord {
+            .of(
+                GeneratedKey(kid: "a", reference: "r", algorithm: .es256, publicJWK: nil), .accessToken,
+                activatedAt: UnixTime(seconds: now.seconds - seconds))
+        }
+        #expect(due([]) == .generate)
+        #expect(due([active(9 * 3600 - 1)]) == .wait(until: until(1)))
+        #expect(due([active(9 * 3600)]) == .generate)
+        let young = key(.published, published: 3599)
+        #expect(due([active(99_999), young]) == .wait(until: until(1)))
+        let successor = key(.published, published: 3600)
+        #expect(due([active(99_999), successor]) == .take(.activate, successor))
+        let old = key(.retired, retired: 300)
+        #expect(due([active(1), old]) == .take(.remove, old))
+        #expect(due([active(1), key(.retired, retired: 299)]) == .wait(until: until(9 * 3600 - 1)))
+        #expect(due([active(99_999), key(.pending)]) == .pending(key(.pending)))
+    }
+
     @Test func `activation retires the predecessor of the same use`() {
         let others = [key(.active), key(.active, .refreshToken), key(.retired)]
         #expect(result(.activate, key(.published, published: 9999), among: others) == .success([.retired, .active]))

@@ -108,6 +108,39 @@ struct KeyCommandTests {
         }
     }
 
+    @Test func `rotate makes one successor, also if two run at once, and takes each step in its time`() async throws {
+        try await Installation.withSchema { installation in
+            let rotate = ["key", "rotate", "--execute", "--reason", "timer"]
+            let early = try await installation.run(["key", "rotate"])
+            #expect(early.status == 0 && early.output.contains("not due"), "\(early.output)")
+            async let first = installation.run(rotate + ["--now"])
+            async let second = installation.run(rotate + ["--now"])
+            for outcome in [try await first, try await second] {
+                #expect(
+                    outcome.status == 0 || outcome.errors.contains("a successor is published already"),
+                    "\(outcome.errors)")
+            }
+            let sql =
+                "UPDATE native_sso.signing_key SET published_at = now() - interval '25 hours' WHERE state = 'published'"
+            func states() async throws -> [String] {
+                try await installation.keys(use: "access-token").compactMap { $0.string("state") }.sorted()
+            }
+            #expect(try await states() == ["active", "published"])
+            let waiting = try await installation.run(rotate)
+            #expect(waiting.status == 0 && waiting.output.contains("do nothing before"), "\(waiting.output)")
+            try await installation.cluster.psql(sql, database: installation.database)
+            #expect(try await installation.run(rotate).status == 0)
+            #expect(try await states() == ["active", "retired"])
+            try await installation.cluster.psql(
+                "UPDATE native_sso.signing_key SET retired_at = now() - interval '25 hours' WHERE state = 'retired'",
+                database: installation.database)
+            #expect(try await installation.run(rotate).status == 0)
+            #expect(try await states() == ["active"])
+            let files = try FileManager.default.contentsOfDirectory(atPath: installation.file("keys"))
+            #expect(files.filter { $0.hasSuffix(".pem") }.count == 1, "\(files)")
+        }
+    }
+
     /// One old SDK that knows only RS256 does not decide for all clients.
     @Test func `keys of two algorithms are active, and a client chooses one that is`() async throws {
         try await Installation.withSchema { installation in

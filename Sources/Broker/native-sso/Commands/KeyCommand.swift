@@ -10,7 +10,7 @@ struct KeyCommand: CommandGroup {
         commandName: "key", abstract: "Manage the broker's own keys.",
         subcommands: [
             KeyGenerateCommand.self, KeyListCommand.self, KeyPublishCommand.self, KeyActivateCommand.self,
-            KeyRetireCommand.self, KeyRemoveCommand.self,
+            KeyRetireCommand.self, KeyRemoveCommand.self, KeyRotateCommand.self,
         ])
 }
 
@@ -131,7 +131,7 @@ struct KeyGenerateCommand: RegistryCommand {
         for use in try uses(existing) {
             let key = try await KeyGenerator(provider: provider).generate(
                 use, algorithm: algorithm.key, modulusBits: bits, beside: existing)
-            made.append(try await register(key, use, provider, registry))
+            made.append(try await registry.register(key, use, provider, isPending: pending, options.act(why)))
         }
         return Table("keys", made) {
             [
@@ -149,14 +149,18 @@ struct KeyGenerateCommand: RegistryCommand {
         }
         return missing
     }
+}
 
-    /// Registers the key. If that certainly failed, destroys the key file: without a record no broker uses it.
-    private func register(
-        _ key: GeneratedKey, _ use: KeyUse, _ provider: any KeyProvider, _ registry: Administration
+extension Administration {
+    /// Registers the key. If that certainly failed, destroys the private part: without a record no broker uses it.
+    @discardableResult
+    func register(
+        _ key: GeneratedKey, _ use: KeyUse, _ provider: any KeyProvider, isPending: Bool = false,
+        _ act: AdministrativeAct
     ) async throws(AdministrationError) -> KeyRecord {
         let record = KeyRecord(key, use, state: .pending)
         do throws(AdministrationError) {
-            return KeyRecord(key, use, state: try await registry.addKey(record, isPending: pending, options.act(why)))
+            return KeyRecord(key, use, state: try await addKey(record, isPending: isPending, act))
         } catch {
             if !error.mayHaveHappened { try? await provider.destroy(record) }
             throw error

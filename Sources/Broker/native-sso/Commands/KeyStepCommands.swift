@@ -82,11 +82,7 @@ extension KeyStepCommand {
         let provider = configuration.keys.provider()
         let rotation = KeyRotation(configuration)
         let (key, before, after) = try await options.administer { try await steps(rotation, $0) }
-        let transitions = after.compactMap { record in
-            before.first { $0.kid == record.kid }.map {
-                KeyTransition(kid: record.kid, from: $0.state, to: record.state)
-            }
-        }
+        let transitions = KeyTransition.all(from: before, to: after)
         try await execution.carryOut(plan(key, after), options) { registry, act in
             try await registry.move(transitions, isForced: isForced, act)
             if Self.step == .remove { await destroy(key, provider) }
@@ -188,7 +184,7 @@ extension KeyRotation.Refusal {
 
 extension KeyRotation {
     /// An id_token of an enrolment may be a subject token long after it expired.
-    fileprivate init(_ configuration: Configuration) {
+    init(_ configuration: Configuration) {
         self.init(refreshTokenLife: configuration.sessions.absolute)
         if let policy = configuration.enrolledPolicy {
             signatureLife = max(signatureLife, policy.maximumSubjectTokenAge)

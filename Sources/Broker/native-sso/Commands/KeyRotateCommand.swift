@@ -1,0 +1,78 @@
+import ArgumentParser
+import KeyModule
+import NativeSSO
+import Registry
+
+struct KeyRotateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate", abstract: "Take the next step of a rotation, if it is due.",
+        discussion: """
+            Run it every day, by a timer. It publishes a successor when the active key is old enough, activates it 24 h \
+            later, and removes the old key when nothing that it signed is in use. If nothing is due, it says until when.
+
+            Run it as the broker's user, on a machine whose key files every broker shares, or with keys in a token.
+            """)
+
+    enum Target: String, ExpressibleByArgument, CaseIterable {
+        case accessToken = "access-token"
+        case refreshToken = "refresh-token"
+
+        var use: KeyUse { self == .accessToken ? .accessToken : .refreshToken }
+    }
+
+    @Option(help: "Key use.") var use = Target.accessToken
+    @Option(help: "Algorithm of the access-token keys to rotate.") var algorithm = SigningAlgorithm(key: .es256)
+    @Option(help: ArgumentHelp("How long a key signs.", valueName: "90d")) var every = Seconds.days(90)
+    @Flag(help: "Begin a rotation now, unless one is in progress.") var now = false
+    @OptionGroup var execution: ExecutionOptions
+    @OptionGroup var options: GlobalOptions
+
+    private var kind: KeyAlgorithm { use == .accessToken ? algorithm.key : .hs256 }
+
+    func run() async throws {
+        let configuration = try options.configuration()
+        let provider = configuration.keys.provider()
+        let rotation = KeyRotation(configuration)
+        let (records, instant) = try await options.administer { registry in
+            (try await registry.keys().records, try await registry.now())
+        }
+        let due = rotation.due(use.use, kind, among: records, every: now ? 0 : every, at: instant)
+        let name = "\(kind.rawValue) key for \(use.rawValue)"
+        switch due {
+        case .wait(let until):
+            try options.output.show(Plan("do nothing before \(until.rfc3339): the \(name) is not due"))
+        case .pending(let record):
+            throw CommandFailure.refused(
+                "key \(record.kid) is pending: publish it, with native-sso key publish, or remove it, with native-sso key remove"
+            )
+        case .generate:
+            let plan = Plan(
+                "make and publish the next \(name)",
+                consequences: [
+                    "it signs after \(DurationText.format(rotation.publication)), when this command runs again"
+                ])
+            try await execution.carryOut(plan, options) { registry, act in
+                let key = try await KeyGenerator(provider: provider).generate(
+                    use.use, algorithm: algorithm.key, beside: records)
+                try await registry.register(key, use.use, provider, act)
+            }
+        case .take(let step, let record):
+            let after = try rotation.records(after: step, of: record, among: records, at: instant)
+            let plan = Plan("\(step.rawValue) the \(name) \(record.kid)")
+            try await execution.carryOut(plan, options) { registry, act in
+                try await registry.move(KeyTransition.all(from: records, to: after), isForced: false, act)
+                if step == .remove { try await provider.destroy(record) }
+            }
+        }
+    }
+}
+
+extension KeyTransition {
+    static func all(from before: [KeyRecord], to after: [KeyRecord]) -> [KeyTransition] {
+        after.compactMap { record in
+            before.first { $0.kid == record.kid }.map {
+                KeyTransition(kid: record.kid, from: $0.state, to: record.state)
+            }
+        }
+    }
+}
