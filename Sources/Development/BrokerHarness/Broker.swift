@@ -1,4 +1,5 @@
 package import Foundation
+import Glibc
 import PrivateCluster
 import Synchronization
 
@@ -82,6 +83,24 @@ package final class Broker: Sendable {
 
     /// Everything it has logged, over all its lives.
     package func logText() throws -> String { try String(contentsOf: log, encoding: .utf8) }
+
+    /// The lines of its log that contain a text. Only they become characters: a log can be long.
+    package func logLines(with text: String) throws -> [String] {
+        let octets = try Data(contentsOf: log) + [0]
+        return octets.withUnsafeBytes { (octets: UnsafeRawBufferPointer) in
+            guard let log = octets.assumingMemoryBound(to: CChar.self).baseAddress else { return [] }
+            var (lines, rest): ([String], UnsafePointer<CChar>) = ([], log)
+            while let found = strstr(rest, text) {
+                let isNewline = { $0 == CChar(bitPattern: UInt8(ascii: "\n")) }
+                var start = UnsafePointer(found)
+                while start > rest, !isNewline(start[-1]) { start -= 1 }
+                rest = UnsafePointer(strchr(found, Int32(UInt8(ascii: "\n"))) ?? found + strlen(found))
+                lines.append(
+                    String(decoding: UnsafeRawBufferPointer(start: start, count: rest - start), as: UTF8.self))
+            }
+            return lines
+        }
+    }
 
     private static func launch(
         _ configuration: URL, _ environment: [String: String], _ log: URL

@@ -13,6 +13,8 @@ struct OctetSearch: Sendable {
     private static let wordLength = 8
     private var needles: [[UInt8]] = []
     private var places: [UInt64: [Place]] = [:]
+    /// One for each hash of a word in `places`. Most words of a file are ruled out without a look into the dictionary.
+    private var isPlaced = [Bool](repeating: false, count: 1 << 16)
     private var shortNeedles: [Int] = []
 
     /// - Parameter needle: Not empty.
@@ -27,6 +29,7 @@ struct OctetSearch: Sendable {
             for offset in 0..<Self.wordLength {
                 let word = octets.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
                 places[word, default: []].append(Place(needle: index, offset: offset))
+                isPlaced[Self.hash(word)] = true
             }
         }
     }
@@ -35,17 +38,25 @@ struct OctetSearch: Sendable {
     func matches(in data: Data) -> Set<Int> {
         var found = Set(shortNeedles.filter { data.firstRange(of: Data(needles[$0])) != nil })
         data.withUnsafeBytes { octets in
-            for start in stride(from: 0, through: octets.count - Self.wordLength, by: Self.wordLength) {
-                let word = octets.loadUnaligned(fromByteOffset: start, as: UInt64.self)
-                // Most of a database's pages are empty.
-                guard word != 0, let candidates = places[word] else { continue }
-                for place in candidates where !found.contains(place.needle) {
-                    let (first, needle) = (start - place.offset, needles[place.needle])
-                    guard first >= 0, first + needle.count <= octets.count else { continue }
-                    if octets[first..<first + needle.count].elementsEqual(needle) { found.insert(place.needle) }
+            isPlaced.withUnsafeBufferPointer { isPlaced in
+                var start = 0
+                while start <= octets.count - Self.wordLength {
+                    let word = octets.loadUnaligned(fromByteOffset: start, as: UInt64.self)
+                    if isPlaced[Self.hash(word)] { compare(octets, at: start, word, &found) }
+                    start += Self.wordLength
                 }
             }
         }
         return found
     }
+
+    private func compare(_ octets: UnsafeRawBufferPointer, at start: Int, _ word: UInt64, _ found: inout Set<Int>) {
+        for place in places[word] ?? [] where !found.contains(place.needle) {
+            let (first, needle) = (start - place.offset, needles[place.needle])
+            guard first >= 0, first + needle.count <= octets.count else { continue }
+            if octets[first..<first + needle.count].elementsEqual(needle) { found.insert(place.needle) }
+        }
+    }
+
+    private static func hash(_ word: UInt64) -> Int { Int(truncatingIfNeeded: (word &* 0x9E37_79B9_7F4A_7C15) >> 48) }
 }

@@ -6,21 +6,25 @@ import Testing
 /// The conformance checks of every registry, on PostgreSQL.
 @Suite("Grants in PostgreSQL", .serialized)
 struct PostgresGrantRegistryTests {
+    private static let alone = Task { try await TestDatabase.shared() }
+    private static let overLanes = Task { try await TestDatabase.shared(overLanes: true) }
+    private static let gathered = Task { try await TestDatabase.shared(overLanes: true, gathersFrom: 1) }
+
     @Test(arguments: GrantRegistryConformance.checks)
     func conforms(check: GrantRegistryCheck) async throws {
-        try await TestDatabase.withFixture { try await check.run(on: $0) }
+        try await check.run(on: Self.alone.value)
     }
 
     /// Each call may share its transaction with other calls.
     @Test(arguments: GrantRegistryConformance.checks)
     func conformsOverLanes(check: GrantRegistryCheck) async throws {
-        try await TestDatabase.withFixture(overLanes: true) { try await check.run(on: $0) }
+        try await check.run(on: Self.overLanes.value)
     }
 
     /// Through the statements for many calls, with one call each.
     @Test(arguments: GrantRegistryConformance.checks)
     func conformsGathered(check: GrantRegistryCheck) async throws {
-        try await TestDatabase.withFixture(overLanes: true, gathersFrom: 1) { try await check.run(on: $0) }
+        try await check.run(on: Self.gathered.value)
     }
 
     @Test("SQL guards and Swift rules agree in random worlds")

@@ -5,18 +5,19 @@ import Testing
 
 @Suite("The service's role", .serialized)
 struct RoleTests {
+    private static let shared = Task { try await TestDatabase.shared() }
+
     @Test(
         "The role cannot access tables with sessions, devices, grants or the audit",
         arguments: RoleSQL.forbidden)
     func mayNotRead(statement: Statement) async throws {
-        try await TestDatabase.withFixture { database in
-            do throws(PostgresError) {
-                _ = try await database.service.query(statement, [])
-                Issue.record("was allowed: \(statement.text)")
-            } catch {
-                guard case .server(let state, _, _) = error else { throw error }
-                #expect(state.code == "42501")  // insufficient_privilege
-            }
+        let database = try await Self.shared.value
+        do throws(PostgresError) {
+            _ = try await database.service.query(statement, [])
+            Issue.record("was allowed: \(statement.text)")
+        } catch {
+            guard case .server(let state, _, _) = error else { throw error }
+            #expect(state.code == "42501")  // insufficient_privilege
         }
     }
 
@@ -26,30 +27,28 @@ struct RoleTests {
         arguments: ["public, native_sso", "pg_temp, native_sso", "\"native_sso, pg_temp\"", ""],
         [ExchangeStatement.statement, RefreshStatement.statement])
     func needsItsSearchPath(path: String, statement: Statement) async throws {
-        try await TestDatabase.withFixture { database in
-            var configuration = try TestDatabase.configuration(
-                database.cluster, database: database.name, user: TestDatabase.serviceRole, connections: 1
-            ).forHotCalls()
-            configuration.sessionSettings["search_path"] = path
-            let pool = ConnectionPool(configuration)
-            do throws(PostgresError) {
-                let parameters = Set(statement.text.matches(of: /\$[0-9]+/).map(\.output)).count
-                _ = try await pool.query(statement, Array(repeating: .null, count: parameters))
-                Issue.record("ran under \(path)")
-            } catch {
-                guard case .server(let state, _, _) = error else { throw error }
-                #expect(state.code == "55000")  // object_not_in_prerequisite_state
-            }
-            await pool.shutdown()
+        let database = try await Self.shared.value
+        var configuration = try TestDatabase.configuration(
+            database.cluster, database: database.name, user: TestDatabase.serviceRole, connections: 1
+        ).forHotCalls()
+        configuration.sessionSettings["search_path"] = path
+        let pool = ConnectionPool(configuration)
+        do throws(PostgresError) {
+            let parameters = Set(statement.text.matches(of: /\$[0-9]+/).map(\.output)).count
+            _ = try await pool.query(statement, Array(repeating: .null, count: parameters))
+            Issue.record("ran under \(path)")
+        } catch {
+            guard case .server(let state, _, _) = error else { throw error }
+            #expect(state.code == "55000")  // object_not_in_prerequisite_state
         }
+        await pool.shutdown()
     }
 
     @Test("The role may read clients, groups and keys", arguments: RoleSQL.allowed)
     func mayRead(statement: Statement) async throws {
-        try await TestDatabase.withFixture { database in
-            let rows = try await database.service.query(statement, [])
-            #expect(rows.count == 1)
-        }
+        let database = try await Self.shared.value
+        let rows = try await database.service.query(statement, [])
+        #expect(rows.count == 1)
     }
 }
 

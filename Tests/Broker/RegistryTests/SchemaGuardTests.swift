@@ -6,17 +6,22 @@ import Testing
 /// Constraints guard the invariants. The tests try to break them as the superuser, past the program's statements.
 @Suite("Guards of the schema", .serialized)
 struct SchemaGuardTests {
+    /// A refused statement leaves it as it was.
+    private static let unchanged = Task {
+        let database = try await TestDatabase.shared()
+        for statement in GuardSQL.world { try await database.run(statement, []) }
+        return database
+    }
+
     @Test("The triggers refuse to revive sessions and grants or to move a family", arguments: GuardSQL.refused)
     func refuses(attempt: Statement) async throws {
-        try await TestDatabase.withFixture { database in
-            for statement in GuardSQL.world { try await database.run(statement, []) }
-            do throws(PostgresError) {
-                _ = try await database.superuser.query(attempt, [])
-                Issue.record("was allowed: \(attempt.text)")
-            } catch {
-                guard case .server(let state, _, _) = error else { throw error }
-                #expect(state.isConstraintViolation, "\(error)")
-            }
+        let database = try await Self.unchanged.value
+        do throws(PostgresError) {
+            _ = try await database.superuser.query(attempt, [])
+            Issue.record("was allowed: \(attempt.text)")
+        } catch {
+            guard case .server(let state, _, _) = error else { throw error }
+            #expect(state.isConstraintViolation, "\(error)")
         }
     }
 

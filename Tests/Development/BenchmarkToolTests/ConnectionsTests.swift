@@ -19,7 +19,7 @@ import Testing
         let result = try await ManagedProcess.run(
             try BuildProducts.path(of: "native-sso-bench"),
             [
-                "connections", "--rounds", "1", "--idle", "100", "--attackers", "20", "--attack-seconds", "8",
+                "connections", "--rounds", "1", "--idle", "100", "--attackers", "20", "--attack-seconds", "6",
                 "--rate", "20",
             ])
         try #require(result.status == 0, "\(result.errors.suffix(4000)) \(result.output)")

@@ -110,8 +110,7 @@ extension Fixture {
     /// The reason that the log has for a request; waits until it is written.
     func loggedReason(of requestID: String) async throws -> String {
         try await eventually("request \(requestID) is logged") {
-            let line = try [running, secured].flatMap { try $0.logText().split(separator: "\n") }
-                .last { $0.contains(requestID) }
+            let line = try [running, secured].flatMap { try $0.logLines(with: requestID) }.last
             return line?.firstMatch(of: /"reason":"([^"]*)"/).map { String($0.output.1) }
         }
     }

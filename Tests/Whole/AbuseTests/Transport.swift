@@ -121,6 +121,6 @@ enum Endpoint: String, CaseIterable {
 extension Fixture {
     /// Requests over TLS so far that broke the rules of HTTP.
     fileprivate func malformedMessages() throws -> Int {
-        try secured.logText().split(separator: "\n").count { $0.contains(#""reason":"http_malformed""#) }
+        try secured.logLines(with: #""reason":"http_malformed""#).count
     }
 }

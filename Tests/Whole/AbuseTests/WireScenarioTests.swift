@@ -53,14 +53,25 @@ extension Abuse {
 
 /// H-20: clients that send too slowly.
 @Suite(.timeLimit(.minutes(5))) struct SlowRequestTests {
-    @Test(arguments: [("a body", 1), ("a header", 60)], [0, 1])
-    func isGivenUp(_ part: (name: String, missing: Int), _ port: Int) async throws {
+    /// All at once: each waits for a deadline.
+    @Test func isGivenUp() async throws {
         let fixture = try await Fixture.shared
         let request = HTTPRequest.token([("grant_type", "password")]).octets
-        let connection = try await HTTPConnection.open(port: fixture.ports[port])
-        try await connection.send(request.dropLast(part.missing))
-        let answer = try #require(try await connection.receive())
-        #expect(answer.status == 408 && answer.error == "invalid_request" && answer.keepsContract, "\(answer.text)")
-        #expect(try await connection.receive() == nil)
+        try await withThrowingTaskGroup { group in
+            for port in fixture.ports {
+                for (part, missing) in [("a body", 1), ("a header", 60)] {
+                    group.addTask {
+                        let connection = try await HTTPConnection.open(port: port)
+                        try await connection.send(request.dropLast(missing))
+                        let answer = try #require(try await connection.receive(), "\(part)")
+                        #expect(
+                            answer.status == 408 && answer.error == "invalid_request" && answer.keepsContract,
+                            "\(part): \(answer.text)")
+                        #expect(try await connection.receive() == nil, "\(part)")
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
     }
 }

@@ -16,34 +16,46 @@ enum TestDatabase {
         _ body: @Sendable (PostgresFixture) async throws -> Value
     ) async throws -> Value {
         let cluster = try await PrivateCluster.shared
-        let template = try await migrated.value
-        return try await cluster.withDatabase(template: template) { name in
-            let superuser = try ConnectionPool(configuration(cluster, database: name, user: PrivateCluster.superuser))
-            let service = try ConnectionPool(
-                configuration(cluster, database: name, user: serviceRole, connections: 16).forHotCalls())
-            var gathering = LaneConfiguration()
-            gathering.gathersFrom = gathersFrom
-            let lanes =
-                overLanes
-                ? BatchingLanes(
-                    try configuration(cluster, database: name, user: serviceRole, connections: 1).forHotCalls(),
-                    gathering)
-                : nil
-            let fixture = PostgresFixture(
-                registry: PostgresGrantRegistry(database: lanes ?? service as any StatementExecutor), service: service,
-                lanes: lanes,
-                superuser: superuser, cluster: cluster, name: name)
+        return try await cluster.withDatabase(template: migrated.value) { name in
+            let fixture = try await fixture(of: name, overLanes: overLanes, gathersFrom: gathersFrom)
             let result: Result<Value, any Error>
             do {
                 result = .success(try await body(fixture))
             } catch {
                 result = .failure(error)
             }
-            await lanes?.shutdown()
-            await service.shutdown()
-            await superuser.shutdown()
+            await fixture.lanes?.shutdown()
+            await fixture.service.shutdown()
+            await fixture.superuser.shutdown()
             return try result.get()
         }
+    }
+
+    /// One database for the checks of a suite that follow one another. It ends with the process.
+    static func shared(
+        overLanes: Bool = false, gathersFrom: Int = LaneConfiguration().gathersFrom
+    ) async throws -> PostgresFixture {
+        let name = "shared" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
+        try await PrivateCluster.shared.createDatabase(name, template: migrated.value)
+        return try await fixture(of: name, overLanes: overLanes, gathersFrom: gathersFrom)
+    }
+
+    private static func fixture(of name: String, overLanes: Bool, gathersFrom: Int) async throws -> PostgresFixture {
+        let cluster = try await PrivateCluster.shared
+        var gathering = LaneConfiguration()
+        gathering.gathersFrom = gathersFrom
+        let service = try ConnectionPool(
+            configuration(cluster, database: name, user: serviceRole, connections: 16).forHotCalls())
+        let lanes =
+            overLanes
+            ? BatchingLanes(
+                try configuration(cluster, database: name, user: serviceRole, connections: 1).forHotCalls(), gathering)
+            : nil
+        return PostgresFixture(
+            registry: PostgresGrantRegistry(database: lanes ?? service as any StatementExecutor), service: service,
+            lanes: lanes,
+            superuser: try ConnectionPool(configuration(cluster, database: name, user: PrivateCluster.superuser)),
+            cluster: cluster, name: name)
     }
 
     static func configuration(
