@@ -44,6 +44,18 @@ struct RoleTests {
         await pool.shutdown()
     }
 
+    /// A body names the schema only where it is parsed under the caller's search_path: the variables of the hot calls, which
+    /// look at the path afterwards; triggers, which an owner's statement fires; and functions that these or a view call.
+    @Test("No function names the schema that its search_path names already")
+    func bodiesNameNoSchema() async throws {
+        let database = try await Self.shared.value
+        let named = try await database.run(RoleSQL.functionsThatNameTheSchema, []).map { try $0.text(0) }
+        #expect(
+            named == [
+                "exchange", "guard_limits", "guard_session", "idp_session_limits", "keep_logged_out", "refresh", "sweep_limit",
+            ])
+    }
+
     @Test("The role may read clients, groups and keys", arguments: RoleSQL.allowed)
     func mayRead(statement: Statement) async throws {
         let database = try await Self.shared.value
@@ -53,6 +65,15 @@ struct RoleTests {
 }
 
 enum RoleSQL {
+    /// Names in literals, as those of locks, do not count.
+    static let functionsThatNameTheSchema = Statement(
+        """
+        SELECT p.proname::text FROM pg_proc p
+        WHERE p.pronamespace = 'native_sso'::regnamespace
+            AND regexp_replace(p.prosrc, '''[^'']*''|--[^\\n]*', '', 'g') ~ 'native_sso\\.'
+        ORDER BY p.proname COLLATE "C"
+        """)
+
     static let forbidden = [
         Statement("SELECT count(*) FROM native_sso.session"),
         Statement("SELECT count(*) FROM native_sso.device"),

@@ -91,7 +91,7 @@ extension Fixture {
             Self.tables.map { "SELECT '\($0)' || t::text AS row FROM native_sso.\($0) t" }
             + ["SELECT 'idp_key' || thumbprint || issuer || coalesce(revoked_at::text, '') FROM native_sso.idp_key"]
         return try await sql.row(
-            "SELECT md5(string_agg(row, E'\\n' ORDER BY row)) FROM (\(rows.joined(separator: " UNION ALL "))) AS all_rows"
+            "SELECT sum(hashtextextended(row, 0)) FROM (\(rows.joined(separator: " UNION ALL "))) AS all_rows"
         )
     }
 

@@ -55,6 +55,10 @@ extension Faults {
                 // Another identity provider: its own keys count, whatever name they have, and its own name.
                 Case(
                     error: "invalid_request", reason: "subject_token_bad_signature",
+                    bendToken: { $0.claims["iss"] = .string(fixture.otherProvider.issuer) },
+                    bendForm: { $0["audience"] = fixture.otherProvider.issuer }),
+                Case(
+                    error: "invalid_request", reason: "subject_token_iss",
                     bendForm: { $0["audience"] = fixture.otherProvider.issuer }),
                 Case(error: "invalid_request", reason: "subject_token_iss") {
                     $0.claims["iss"] = .string(fixture.otherProvider.issuer)

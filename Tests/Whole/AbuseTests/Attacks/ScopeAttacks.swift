@@ -69,7 +69,7 @@ extension Attack {
             form("a slide's slip", .target("audience_unknown")) {
                 $0["audience"] = "https%3F%2F%2Fidp.example.test"
             }
-            Variant(name: "the other issuer", verdict: .malformed("subject_token_unknown_key")) { fixture in
+            Variant(name: "the other issuer", verdict: .malformed("subject_token_iss")) { fixture in
                 var form = try fixture.exchange()
                 form["audience"] = fixture.otherIssuer
                 return HTTPRequest.token(form.parameters)
