@@ -52,7 +52,8 @@ struct RoleTests {
         let named = try await database.run(RoleSQL.functionsThatNameTheSchema, []).map { try $0.text(0) }
         #expect(
             named == [
-                "exchange", "guard_limits", "guard_session", "idp_session_limits", "keep_logged_out", "refresh", "sweep_limit",
+                "exchange", "guard_limits", "guard_session", "idp_session_limits", "keep_logged_out", "refresh",
+                "sweep_limit",
             ])
     }
 
