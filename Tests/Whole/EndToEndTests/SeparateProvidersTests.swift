@@ -124,7 +124,7 @@ import Testing
             ),
             (
                 fixture.exchange(mine, .deviceSecret, at: b.issuer, client: "b-two"), "invalid_request",
-                "subject_token_alg_not_allowed"
+                "subject_token_iss"
             ),
         ]
         for (form, error, reason) in crossings {
