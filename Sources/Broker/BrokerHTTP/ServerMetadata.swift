@@ -5,7 +5,8 @@ import StrictCoding
 
 /// The broker's metadata for apps and resource servers. RFC 8414 §2, OpenID Connect Discovery §3, Native SSO §5.
 ///
-/// `response_types_supported` is empty and there is no authorization endpoint: this server has only a token endpoint.
+/// There is no authorization endpoint: this server has only a token endpoint. `response_types_supported` is then `none`, the
+/// registered value that promises nothing. RFC 8414 §3.2 forbids an empty list, and Authlib and idpyoidc refuse it.
 package struct ServerMetadata: Sendable {
     package var issuer: Issuer
     /// The URL of `POST /token`, as apps see it.
@@ -44,7 +45,7 @@ package struct ServerMetadata: Sendable {
             json.member("issuer", issuer.string)
             json.member("token_endpoint", tokenEndpoint)
             json.member("jwks_uri", keySetURI)
-            json.member("response_types_supported", [String]())
+            json.member("response_types_supported", ["none"])
             json.member(
                 "grant_types_supported",
                 Client.Grant.allCases.map(\.rawValue) + (relaysCodes ? [GrantType.authorizationCode.rawValue] : []))

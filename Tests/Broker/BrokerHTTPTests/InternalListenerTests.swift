@@ -80,7 +80,7 @@ struct InternalListenerTests {
             #expect(
                 answer.text
                     == #"{"issuer":"https://sso.example.com","token_endpoint":"https://sso.example.com/token","#
-                    + #""jwks_uri":"https://sso.example.com/jwks.json","response_types_supported":[],"#
+                    + #""jwks_uri":"https://sso.example.com/jwks.json","response_types_supported":["none"],"#
                     + #""grant_types_supported":["urn:ietf:params:oauth:grant-type:token-exchange","refresh_token"],"#
                     + #""token_endpoint_auth_methods_supported":["none","client_secret_basic","private_key_jwt"],"#
                     + #""token_endpoint_auth_signing_alg_values_supported":["ES256","PS256","RS256"],"#
