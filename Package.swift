@@ -194,6 +194,8 @@ let package = Package(
             dependencies: [
                 "BrokerHarness", "BrokerTesting", "PrivateCluster", "JOSE", "OAuthWire", "StrictCoding", .crypto,
             ], path: "Tests/Whole/EndToEndTests",
+            // Lists of packages and programs of Python, which the tests start from their place.
+            exclude: ["Python"],
             swiftSettings: strict),
         .testTarget(
             name: "LedgerTests",

@@ -1,25 +1,17 @@
 import Foundation
 import BrokerHarness
 
-/// schemathesis, from PyPI, in a virtual environment of its own. It sends good and bad requests from an OpenAPI
-/// document, and compares the answers with it.
+/// schemathesis, from PyPI. It sends good and bad requests from an OpenAPI document, and compares the answers with it.
 final class Schemathesis: Sendable {
-    private static let version = "4.32.5"
-    private static let installing = Task { try await Schemathesis() }
-    /// `nil` where it cannot be had: without Python, or without PyPI.
-    static var installed: Schemathesis? { get async { try? await installing.value } }
-
     private let directory: URL
 
     struct Failure: Error {
         let output: String
     }
 
-    private init() async throws {
+    init() throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "schemathesis-\(Unguessable.make())")
-        try await run("python3", ["-m", "venv", directory.path])
-        try await run(
-            program("pip"), ["install", "--quiet", "--disable-pip-version-check", "schemathesis==\(Self.version)"])
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     }
 
     deinit { try? FileManager.default.removeItem(at: directory) }
@@ -36,7 +28,6 @@ final class Schemathesis: Sendable {
             """.utf8
         ).write(to: configuration)
         return try await run(
-            program("schemathesis"),
             [
                 "--config-file", configuration.path, "run", document.path, "--url", "http://127.0.0.1:\(port)",
                 "--seed", "1", "--max-examples", "150",
@@ -44,21 +35,14 @@ final class Schemathesis: Sendable {
             ] + arguments)
     }
 
-    private func program(_ name: String) -> String { directory.appending(path: "bin/\(name)").path }
-
     @discardableResult
-    private func run(_ program: String, _ arguments: [String]) async throws -> String {
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        let log = directory.appending(path: "log")
-        // The environment says how to reach PyPI. schemathesis stores its findings in its working directory: a fresh
-        // directory makes every run the first.
-        let environment = ProcessInfo.processInfo.environment.merging(["NO_COLOR": "1"]) { $1 }
+    private func run(_ arguments: [String]) async throws -> String {
+        // It stores its findings in its working directory: a fresh directory makes every run the first.
         let result = try await ManagedProcess.run(
-            "/usr/bin/env", ["--chdir", directory.path, program] + arguments, environment: environment, log: log,
-            within: .seconds(180))
-        guard result.status == 0 else {
-            throw Failure(output: result.output + ((try? String(contentsOf: log, encoding: .utf8)) ?? ""))
-        }
+            "/usr/bin/env",
+            ["--chdir", directory.path, PythonEnvironment.schemathesis.program("schemathesis")] + arguments,
+            environment: ["NO_COLOR": "1", "HOME": directory.path], within: .seconds(180))
+        guard result.status == 0 else { throw Failure(output: result.output + result.errors) }
         return result.output
     }
 }
