@@ -19,13 +19,16 @@ package struct AnswerReader: Sendable {
     ///   - hasNoBody: Whether it answers a HEAD request.
     ///   - isEnd: Whether nothing more will come: ends a body of unknown length.
     ///   - showsInterim: Gives answers below 200, too.
+    ///   - acceptsHTTP10: Takes answers of HTTP/1.0, too.
     package mutating func next(
-        hasNoBody: Bool = false, isEnd: Bool = false, showsInterim: Bool = false
+        hasNoBody: Bool = false, isEnd: Bool = false, showsInterim: Bool = false, acceptsHTTP10: Bool = false
     ) throws(HTTPFailure) -> HTTPAnswer? {
         guard let headEnd = position(of: "\r\n\r\n", from: start) else { return nil }
         let lines = String(decoding: buffer[start..<headEnd], as: UTF8.self).split(separator: "\r\n")
         let parts = (lines.first ?? "").split(separator: " ", maxSplits: 2)
-        guard parts.count >= 2, parts[0] == "HTTP/1.1", let status = Int(parts[1]) else {
+        guard parts.count >= 2, parts[0] == "HTTP/1.1" || acceptsHTTP10 && parts[0] == "HTTP/1.0",
+            let status = Int(parts[1])
+        else {
             throw .notHTTP(String(lines.first?.prefix(80) ?? ""))
         }
         var fields: [HTTPAnswer.Field] = []

@@ -50,7 +50,8 @@ package struct BrokerConfiguration: Sendable {
             let prefix = subjectPrefix ?? (place == 0 || sharesSubjectsWith != nil ? "" : "idp-\(place)|")
             let source =
                 switch keys {
-                case .discovery: "discovery: \(issuer)/.well-known/openid-configuration"
+                // The default, OpenID Connect Discovery §4: an issuer's last slash is not doubled.
+                case .discovery: ""
                 case .jwks(let address): "jwks_uri: \(address)"
                 case .file: "jwks_file: \(keySet)"
                 }

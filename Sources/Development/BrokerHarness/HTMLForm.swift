@@ -4,7 +4,7 @@ struct HTMLForm: Equatable {
     let action: String
     /// Lower case.
     let method: String
-    /// Names and values of its `input` elements, in the order of the page.
+    /// Names and values of its `input` elements, in the order of the page, without checkboxes and buttons.
     var fields: [(name: String, value: String)]
 
     /// nil if the page has no form.
@@ -16,6 +16,7 @@ struct HTMLForm: Equatable {
         fields = []
         while let tag = tags.next(), tag.name != "/form" {
             guard tag.name == "input", let name = tag.attributes["name"] else { continue }
+            if ["checkbox", "submit"].contains(tag.attributes["type"]?.lowercased()) { continue }
             fields.append((name, tag.attributes["value"] ?? ""))
         }
     }
@@ -32,7 +33,7 @@ struct HTMLForm: Equatable {
     }
 }
 
-/// The tags of an HTML text, one after the other. No parser: it serves pages that this project wrote itself.
+/// The tags of an HTML text, one after the other. No parser: it serves pages whose scripts have no tags.
 struct HTMLTags: Sequence, IteratorProtocol {
     struct Tag {
         /// Lower case, with the slash of an end tag.

@@ -37,10 +37,15 @@ package final class HTTPConnection: Sendable {
     }
 
     /// The next answer; `nil` if the server closed the connection before one began.
-    /// - Parameter hasNoBody: Whether it answers a HEAD request.
-    package func receive(hasNoBody: Bool = false) async throws -> HTTPAnswer? {
+    /// - Parameters:
+    ///   - hasNoBody: Whether it answers a HEAD request.
+    ///   - acceptsHTTP10: Whether it may be one of HTTP/1.0.
+    package func receive(hasNoBody: Bool = false, acceptsHTTP10: Bool = false) async throws -> HTTPAnswer? {
         try await onOwnThread { [self] in
-            if let answer = try reader.withLock({ try $0.next(hasNoBody: hasNoBody, isEnd: false) }) { return answer }
+            func next(isEnd: Bool, _ reader: inout AnswerReader) throws(HTTPFailure) -> HTTPAnswer? {
+                try reader.next(hasNoBody: hasNoBody, isEnd: isEnd, acceptsHTTP10: acceptsHTTP10)
+            }
+            if let answer = try reader.withLock({ try next(isEnd: false, &$0) }) { return answer }
             var portion = [UInt8](repeating: 0, count: 65_536)
             // Limits a peer that sends an octet now and then.
             let deadline = ContinuousClock.now + .seconds(2 * Self.patience)
@@ -50,7 +55,7 @@ package final class HTTPConnection: Sendable {
                 guard count >= 0 || errno == ECONNRESET else { throw HTTPFailure.silence }
                 let answer = try reader.withLock { reader in
                     reader.append(portion.prefix(max(count, 0)))
-                    return try reader.next(hasNoBody: hasNoBody, isEnd: count <= 0)
+                    return try next(isEnd: count <= 0, &reader)
                 }
                 if let answer { return answer }
                 if count <= 0 {

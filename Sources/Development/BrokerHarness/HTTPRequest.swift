@@ -8,6 +8,8 @@ package struct HTTPRequest: Sendable {
     package var fields: [(name: String, value: String)]
     package var body: [UInt8]
     package var host: String? = "127.0.0.1"
+    /// Whether the answer may be one of HTTP/1.0. The broker's never are.
+    package var acceptsHTTP10 = false
     /// Leaves `Content-Length` to ``fields``.
     package var omitsLength = false
 
@@ -41,7 +43,8 @@ package struct HTTPRequest: Sendable {
     package func send(to port: UInt16) async throws -> HTTPAnswer {
         let connection = try await HTTPConnection.open(port: port)
         try await connection.send(octets)
-        guard let answer = try await connection.receive(hasNoBody: method == "HEAD") else { throw HTTPFailure.cutOff }
+        let answer = try await connection.receive(hasNoBody: method == "HEAD", acceptsHTTP10: acceptsHTTP10)
+        guard let answer else { throw HTTPFailure.cutOff }
         return answer
     }
 }

@@ -37,15 +37,19 @@ package actor UserAgent {
     }
 
     /// Sends the form of `page` with these fields filled in.
-    package func submit(_ page: Page, _ values: KeyValuePairs<String, String>) async throws -> Outcome {
+    /// - Parameter button: Name and value of the button that is pressed, if the button has a name.
+    package func submit(
+        _ page: Page, _ values: KeyValuePairs<String, String>, pressing button: (name: String, value: String)? = nil
+    ) async throws -> Outcome {
         guard var form = HTMLForm(page.html) else { throw UserAgentError.noForm(page.address) }
         for (name, value) in values {
             guard form.fill(name, value) else { throw UserAgentError.noField(name, page.address) }
         }
-        guard let target = URL(string: form.action, relativeTo: URL(string: page.address))?.absoluteString else {
-            throw UserAgentError.unusableAddress(form.action)
+        let action = form.action.isEmpty ? page.address : form.action
+        guard let target = URL(string: action, relativeTo: URL(string: page.address))?.absoluteString else {
+            throw UserAgentError.unusableAddress(action)
         }
-        let encoded = FormEncoder.encode(form.fields)
+        let encoded = FormEncoder.encode(form.fields + [button].compactMap(\.self))
         guard form.method == "post" else {
             return try await navigate("GET", target + "?" + String(decoding: encoded, as: UTF8.self), form: nil)
         }
@@ -80,6 +84,7 @@ package actor UserAgent {
         let query = url.query(percentEncoded: true).map { "?" + $0 } ?? ""
         var request = HTTPRequest(method, url.path(percentEncoded: true) + query, body: form ?? [])
         request.host = origin
+        request.acceptsHTTP10 = true
         if let cookies = cookies.header(for: origin) { request.fields.append(("Cookie", cookies)) }
         if form != nil { request.fields.append(("Content-Type", "application/x-www-form-urlencoded")) }
         let answer = try await request.send(to: port)

@@ -62,11 +62,12 @@ final class GlewlwydFixture: Sendable {
         let device = Unguessable.make()
     }
 
-    /// A user logs in at the provider, in a browser of its own, for an app.
+    /// A user logs in at the provider, in a browser of its own unless one is given, for an app.
     func logIn(
-        _ client: String = "app-one", user: String = "alice", demands: [(name: String, value: String)] = []
+        _ client: String = "app-one", user: String = "alice", demands: [(name: String, value: String)] = [],
+        in browser: Glewlwyd.Visitor? = nil
     ) async throws -> Login {
-        let browser = Glewlwyd.Visitor(of: provider)
+        let browser = browser ?? Glewlwyd.Visitor(of: provider)
         try await browser.logIn(user, password: Self.password)
         let tokens = try await browser.authorize(client, redirectURI: Self.redirectURI(of: client), demands: demands)
         guard let idToken = tokens.string("id_token") else { throw Glewlwyd.Failure(description: "no id_token") }

@@ -118,6 +118,20 @@ struct GlewlwydTests {
         }
     }
 
+    /// In the same browser, too, the next login has a `sid` of its own.
+    @Test func aNewLoginInTheSameBrowser() async throws {
+        let fixture = try await GlewlwydFixture.shared
+        let first = try await fixture.logIn()
+        let enrolled = try await fixture.broker.token(fixture.enrolment(first, .deviceSecret))
+        try #require(enrolled.status == 200, "\(enrolled.text)")
+        try await first.browser.logOut(first.idToken)
+        try await fixture.untilEnded(try #require(first.claims.string("sid")))
+        let next = try await fixture.logIn(in: first.browser)
+        #expect(next.claims.string("sid") != first.claims.string("sid"))
+        let answer = try await fixture.broker.token(fixture.enrolment(next, .deviceSecret))
+        #expect(answer.status == 200, "\(answer.text)")
+    }
+
     /// Its logout tokens have the type of an id_token and no `exp`: a broker that was not told to bear that takes none.
     @Test func aLogoutTokenIsRefusedUnlessItsFormIsAllowed() async throws {
         let fixture = try await GlewlwydFixture.shared
