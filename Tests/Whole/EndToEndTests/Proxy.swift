@@ -57,10 +57,16 @@ final class Proxy: Sendable {
     /// - Parameters:
     ///   - brokers: The public ports of the first and the second broker.
     ///   - internalPort: The internal port of both.
-    init(_ kind: Kind, brokers: (UInt16, UInt16), internalPort: UInt16) async throws {
+    ///   - port: Where it listens; a free one by default.
+    ///   - certificate: Its own; a new one by default.
+    init(
+        _ kind: Kind, brokers: (UInt16, UInt16), internalPort: UInt16, port: UInt16? = nil,
+        certificate: TestCertificate? = nil
+    ) async throws {
         guard let program = kind.program else { throw Failure(description: "there is no \(kind) here") }
-        port = try LoopbackPort.free()
-        certificate = try TestCertificate.current()
+        let port = try port ?? LoopbackPort.free()
+        let certificate = try certificate ?? TestCertificate.current()
+        (self.port, self.certificate) = (port, certificate)
         directory = FileManager.default.temporaryDirectory.appending(path: "\(kind)-\(Unguessable.make().prefix(12))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         for (file, text) in [
@@ -147,6 +153,16 @@ final class Proxy: Sendable {
         try await get(path, ["--data-raw", body] + arguments)
     }
 
+    /// Sends a token request so often, one after the other, as one client does. How many connections that took.
+    func connections(for requests: Int, _ arguments: [String]) async throws -> Int {
+        let address = "https://\(Self.name):\(port)/token"
+        let output = try await ManagedProcess.output(
+            of: "/usr/bin/env",
+            curl + ["--write-out", "\n%{num_connects}\n", "--data-raw", "grant_type=none"] + arguments
+                + Array(repeating: address, count: requests))
+        return output.split(separator: "\n").compactMap { Int($0) }.reduce(0, +)
+    }
+
     struct Answer: Sendable {
         let status: Int
         /// Of HTTP, as curl names it: `1.1` or `2`.
@@ -156,14 +172,16 @@ final class Proxy: Sendable {
         var json: JSONObject? { try? JSONReader.parse(Array(body.utf8)).object }
     }
 
+    private var curl: [String] {
+        [
+            "curl", "--silent", "--show-error", "--max-time", "30",
+            "--cacert", directory.appending(path: "tls.pem").path, "--resolve", "\(Self.name):\(port):127.0.0.1",
+        ]
+    }
+
     private func curl(_ arguments: [String]) async throws -> Answer {
         let output = try await ManagedProcess.output(
-            of: "/usr/bin/env",
-            [
-                "curl", "--silent", "--show-error", "--max-time", "30",
-                "--cacert", directory.appending(path: "tls.pem").path,
-                "--resolve", "\(Self.name):\(port):127.0.0.1", "--write-out", "\n%{http_code} %{http_version}\n",
-            ] + arguments)
+            of: "/usr/bin/env", curl + ["--write-out", "\n%{http_code} %{http_version}\n"] + arguments)
         let lines = output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
         guard let last = lines.last?.split(separator: " "), last.count == 2, let status = Int(last[0]) else {
             throw Failure(description: "curl wrote \(output)")

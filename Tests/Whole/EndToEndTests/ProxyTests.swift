@@ -68,6 +68,30 @@ import Testing
         #expect(await fixture.broker.process.terminate() == 0)
     }
 
+    @Test(
+        "A proxy keeps connections, and a forged address is not counted",
+        .enabled(if: isThere, comment), arguments: Proxy.Kind.allCases)
+    func isOneClient(_ kind: Proxy.Kind) async throws {
+        let fixture = try await Fixture(limits: ["address": "6/1h"])
+        let proxy = try await fixture.proxy(kind)
+        // One connection to the proxy, and one or two from its threads to the broker.
+        for version in ["--http2", "--http1.1"] {
+            #expect(try await proxy.connections(for: 5, [version, "--interface", "127.0.0.4"]) == 1)
+        }
+        let kept = try await fixture.broker.get("/metrics").text.firstMatch(of: /\nnative_sso_connections (\d+)\n/)
+        #expect(kept.flatMap { Int($0.1) }.map { 1...2 ~= $0 } == true, "\(kept?.0 ?? "")")
+
+        // The forged address has a limit, and is not counted. The true one is this machine, which has none.
+        let forged = ["--header", "X-Forwarded-For: 203.0.113.1"]
+        for _ in 0..<8 { #expect(try await proxy.post("/token", "grant_type=none", forged).status == 400) }
+        var request = HTTPRequest.token([("grant_type", "none")])
+        request.fields.append(("X-Forwarded-For", "203.0.113.1"))
+        var statuses: [Int] = []
+        for _ in 0..<7 { statuses.append(try await request.send(to: fixture.broker.publicPort).status) }
+        #expect(statuses == [400, 400, 400, 400, 400, 400, 429])
+        #expect(await fixture.broker.process.terminate() == 0)
+    }
+
     /// One broker. Nothing listens at the first address that a proxy has, so the second one must do. Caddy does not try
     /// again.
     private struct Fixture {
@@ -76,7 +100,7 @@ import Testing
         private let installation: Installation
         private let unused: UInt16
 
-        init() async throws {
+        init(limits: [String: String] = [:]) async throws {
             let key = try TestKey(.es256, keyID: "idp")
             var provider = BrokerConfiguration.Provider("https://idp.example.test", keys: .file([key]))
             provider.logout = []
@@ -84,6 +108,7 @@ import Testing
                 provider, key, on: try await PrivateCluster.shared)
             broker = try installation.startBroker("behind-proxy") {
                 $0.trustedProxies = ["127.0.0.1"]
+                $0.limits.merge(limits) { $1 }
             }
             try await broker.untilReady()
             unused = try LoopbackPort.free()
