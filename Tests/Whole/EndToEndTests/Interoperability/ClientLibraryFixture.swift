@@ -1,0 +1,117 @@
+import BrokerHarness
+import BrokerTesting
+import Foundation
+import JOSE
+import PrivateCluster
+import StrictCoding
+
+/// A broker behind nginx, as its issuer says, with clients of each kind: a public app, two that sign assertions, and an API
+/// that introspects.
+final class ClientLibraryFixture: Sendable {
+    private static let starting = Task { try await ClientLibraryFixture() }
+    /// Started on first use.
+    static var shared: ClientLibraryFixture { get async throws { try await starting.value } }
+
+    static var isThere: Bool { PythonEnvironment.interoperability.isMade && Proxy.Kind.nginx.program != nil }
+
+    private let installation: Installation
+    private let broker: Broker
+    private let proxy: Proxy
+    private let logins: LoginFactory
+    private let apiSecret: String
+    private let audience = "https://api.example.test"
+
+    private init() async throws {
+        let key = try TestKey(.es256, keyID: "idp")
+        var provider = BrokerConfiguration.Provider("https://idp.example.test", keys: .file([key]))
+        provider.enrolsByExchange = true
+        let (port, backchannel) = (try LoopbackPort.free(), try LoopbackPort.free())
+        installation = try await Installation(
+            BrokerConfiguration(issuer: "https://127.0.0.1:\(port)", providers: [provider]),
+            on: try await PrivateCluster.shared)
+        logins = LoginFactory(issuer: provider.issuer, key: key, source: "app-one", target: "app-two")
+
+        let signer = installation.directory.appending(path: "signer")
+        _ = try await Self.run("make_key", signer.path)
+        try await installation.command("group", "add", "vendor", "--issuer", provider.issuer)
+        let keyed = ["--authentication", "private_key_jwt"]
+        for (client, options) in [
+            ("app-one", []), ("app-two", []), ("strict", keyed),
+            ("signer", keyed + ["--assertion-audience", "token_endpoint", "--assertion-lifetime", "1h"]),
+        ] {
+            try await installation.command(
+                [
+                    "client", "add", client, "--audience", audience, "--allowed-scope", "openid profile",
+                    "--default-scope", "openid",
+                ] + options)
+            try await installation.command("group", "member", "add", "vendor", client, "--role", "both")
+            if !options.isEmpty {
+                try await installation.command("client", "key", "add", client, "--file", "\(signer.path).jwk")
+            }
+        }
+        try await installation.command(
+            "client", "add", "api", "--authentication", "client_secret_basic", "--audience", audience, "--introspects",
+            audience)
+        apiSecret = try await installation.rotateSecret(of: "api")
+
+        let certificate = try TestCertificate.current()
+        for (file, text) in [("tls.pem", certificate.certificate), ("tls.key", certificate.key)] {
+            guard
+                FileManager.default.createFile(
+                    atPath: installation.directory.appending(path: file).path, contents: Data(text.utf8),
+                    attributes: [.posixPermissions: 0o600])
+            else { throw ManagedProcess.Failure(description: "\(file) cannot be written") }
+        }
+        broker = try installation.startBroker(
+            "behind-nginx",
+            environment: [
+                "NATIVE_SSO_BACKCHANNEL_LISTEN": "127.0.0.1:\(backchannel)", "NATIVE_SSO_BACKCHANNEL_REVOKE": "true",
+                "NATIVE_SSO_BACKCHANNEL_INTROSPECT": "true",
+                "NATIVE_SSO_BACKCHANNEL_URL": "https://127.0.0.1:\(backchannel)",
+                "NATIVE_SSO_BACKCHANNEL_TLS_CERTIFICATE": installation.directory.appending(path: "tls.pem").path,
+                "NATIVE_SSO_BACKCHANNEL_TLS_KEY": installation.directory.appending(path: "tls.key").path,
+            ]
+        ) { $0.trustedProxies = ["127.0.0.1"] }
+        try await broker.untilReady()
+        proxy = try await Proxy(
+            .nginx, brokers: (broker.publicPort, broker.publicPort), internalPort: broker.internalPort, port: port,
+            certificate: certificate)
+    }
+
+    /// Lets a program of the tests go through everything with six logins.
+    func run(_ script: String) async throws {
+        let login = logins.login()
+        var form = try logins.exchange(login)
+        form["scope"] = "openid profile"
+        let accessToken = try await broker.token(form).accessToken
+        let enrolled = try await broker.token(
+            TokenForm([
+                "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "client_id": "app-one",
+                "audience": logins.issuer, "subject_token": try login.token.signed(),
+                "subject_token_type": "urn:ietf:params:oauth:token-type:id_token",
+                "requested_token_type": "urn:ietf:params:oauth:token-type:id_token",
+                "actor_token": login.device, "actor_token_type": NativeProfile.deviceID.rawValue,
+            ]))
+        let fresh = try (0..<6).map { _ in
+            let login = logins.login()
+            return #"{"id_token": "\#(try login.token.signed())", "device": "\#(login.device)"}"#
+        }
+        let values = """
+            {"issuer": "\(installation.configuration.issuer)", "idp": "\(logins.issuer)", "audience": "\(audience)",
+             "ca": "\(installation.directory.appending(path: "tls.pem").path)", "api_secret": "\(apiSecret)",
+             "signer_key": "\(installation.directory.appending(path: "signer.pem").path)",
+             "subject": "\(login.token.claims.string("sub") ?? "")", "access_token": "\(accessToken ?? "")",
+             "id_token": "\(enrolled.json?.string("id_token") ?? "")", "logins": [\(fresh.joined(separator: ", "))]}
+            """
+        let file = installation.directory.appending(path: "\(script).json")
+        try Data(values.utf8).write(to: file)
+        _ = try await Self.run(script, file.path)
+    }
+
+    private static func run(_ script: String, _ argument: String) async throws -> String {
+        try await ManagedProcess.output(
+            of: PythonEnvironment.interoperability.program("python"),
+            ["-B", PythonEnvironment.scripts.appending(path: "\(script).py").path, argument], name: script,
+            within: .seconds(60))
+    }
+}
