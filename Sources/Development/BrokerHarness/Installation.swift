@@ -72,7 +72,8 @@ package final class Installation: Sendable {
 
     deinit { if ownsDirectory { try? FileManager.default.removeItem(at: directory) } }
 
-    private func prepare() async throws {
+    /// Makes the database, its schema, the role of the brokers and the keys.
+    package func prepare() async throws {
         try await cluster.createDatabase(database)
         try await command("migrate", "up")
         try await createServiceRole()

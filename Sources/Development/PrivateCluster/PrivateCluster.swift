@@ -56,6 +56,19 @@ package actor PrivateCluster {
         return cluster
     }
 
+    /// A server that others started and will stop, on a loopback port. Only SQL can be run on it.
+    ///
+    /// - Parameter directory: Where `pgpass` is, with the superuser's password as its last field.
+    package static func attached(directory: String, port: UInt16) throws -> PrivateCluster {
+        let line = try String(contentsOfFile: "\(directory)/pgpass", encoding: .utf8)
+        let password = line.split(separator: "\n").first?.split(separator: ":").last.map(String.init) ?? ""
+        var options = ClusterOptions()
+        options.isEphemeral = false
+        return PrivateCluster(
+            directory: directory, port: port, password: password, programs: try ServerPrograms.locate(),
+            options: options)
+    }
+
     /// Stops the server; deletes the directory of an ephemeral cluster. Harmless when it is not running.
     package func stop() async throws {
         try await halt()

@@ -68,7 +68,7 @@ extension PrivateCluster {
     }
 
     /// Polls for a value for up to 60 s: the server sends no notice when it changes.
-    nonisolated func until(_ question: String, answers value: String) async throws {
+    package nonisolated func until(_ question: String, answers value: String) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while try await psql(question) != value + "\n" {
             guard ContinuousClock.now < deadline else { throw PrivateClusterError.neverHappened(question) }

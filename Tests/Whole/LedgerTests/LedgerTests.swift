@@ -1,3 +1,4 @@
+import PrivateCluster
 import Testing
 
 /// Many apps, two brokers, a database whose primary is killed again and again: everything that was sent and answered is
@@ -8,14 +9,15 @@ import Testing
     @Test(.timeLimit(.minutes(LedgerOptions.chosen.minutes))) func nothingAcknowledgedIsLost() async throws {
         let options = LedgerOptions.chosen
         print("ledger: LEDGER_SEED=\(options.seed), \(options.failovers) failovers, \(options.users) users")
-        let run = try await LedgerRun(options)
-        let figures = try await run.execute()
+        let fixture = try await ReplicatedFixture()
+        let run = try await LedgerRun(options, fixture.apps)
+        let figures = try await run.execute { try await run.failOver(fixture.pair) }
         let entries = run.ledger.entries
         let checker = LedgerChecker(grace: .seconds(60), downtimes: figures.downtimes)
-        let violations = checker.violations(in: entries, try await run.fixture.finalState(of: entries))
+        let violations = checker.violations(in: entries, try await run.apps.finalState(of: entries))
         print(figures.report(entries, violations))
         for violation in violations {
-            Issue.record("\(violation), audit: \(try await run.fixture.audit(of: violation) ?? "nothing")")
+            Issue.record("\(violation), audit: \(try await run.apps.audit(of: violation) ?? "nothing")")
         }
 
         // Far above what it takes on an idle machine: the figure is for people, this is for a failover that hangs.
@@ -27,6 +29,7 @@ import Testing
         #expect(entries.contains { $0.isLost } && entries.contains { $0.outcome == .unknown })
         #expect(entries.contains { $0.outcome == .ended })
         #expect(entries.contains { $0.isReplay && $0.outcome == .refused })
-        try await run.stop()
+        await run.stop()
+        try await fixture.pair.stop()
     }
 }

@@ -27,7 +27,7 @@ struct LayoutTests {
 
     private static let scripts = [
         "deploy/packages", "deploy/build", "deploy/quickstart", "deploy/test", "deploy/verify", "deploy/fuzz",
-        "deploy/bench", "deploy/package", ".ci/run", "Tests/Models/check",
+        "deploy/bench", "deploy/package", "deploy/cluster", ".ci/run", "Tests/Models/check",
     ]
 
     @Test func everyScriptIsKnown() throws {

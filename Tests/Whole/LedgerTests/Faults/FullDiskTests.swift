@@ -1,6 +1,5 @@
 import BrokerTesting
 import Foundation
-import JOSE
 import PrivateCluster
 import Synchronization
 import BrokerHarness
@@ -25,13 +24,12 @@ struct FullDiskTests {
         let disk = try SmallDisk(mebibytes: part == .data ? 160 : 48)
         let cluster = try await Self.cluster(part, on: disk)
         defer { try? FileManager.default.removeItem(atPath: cluster.directory) }
-        let fixture = try await DiskFixture(on: cluster)
-        let broker = try fixture.installation.startBroker()
-        try await broker.untilReady()
+        let fixture = try await AppFixture(on: cluster)
+        let broker = try await fixture.startBroker()
         let wire = Wire(ledger: Ledger(), brokers: [broker])
         let (ledger, crowd) = (wire.ledger, Crowd())
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<Self.apps { group.addTask { try await crowd.live(fixture.logins, wire) } }
+            for _ in 0..<Self.apps { group.addTask { try await crowd.live(fixture.logins(), wire) } }
             _ = try await eventually("exchanges and refreshes") { ledger.acknowledged > 100 ? true : nil }
 
             try disk.fill()
@@ -55,7 +53,7 @@ struct FullDiskTests {
         }
         #expect(broker.process.isRunning)
         let violations = LedgerChecker(grace: .seconds(60))
-            .violations(in: ledger.entries, try await fixture.installation.finalState(of: ledger.entries))
+            .violations(in: ledger.entries, try await fixture.finalState(of: ledger.entries))
         #expect(violations.isEmpty, "\(violations)")
         await broker.process.terminate()
         try await cluster.stop()
@@ -76,31 +74,6 @@ struct FullDiskTests {
             _ = try await ManagedProcess.output(of: "/usr/bin/env", command)
         }
         return try await PrivateCluster.start(directory: home, options: options)
-    }
-}
-
-/// Apps that share logins, at brokers on one server.
-private struct DiskFixture: Sendable {
-    let installation: Installation
-    let logins: LoginFactory
-    private let provider: StubIdentityProvider
-
-    init(on cluster: PrivateCluster) async throws {
-        let key = try TestKey(.es256, keyID: "idp")
-        provider = try StubIdentityProvider(keys: [key])
-        var configuration = BrokerConfiguration(
-            issuer: "https://sso.example.test", providers: [BrokerConfiguration.Provider(provider.issuer)])
-        configuration.unboundRefreshGrace = 60
-        installation = try await Installation(configuration, on: cluster)
-        logins = LoginFactory(issuer: provider.issuer, key: key, source: "app-one", target: "app-two")
-        let sql = try installation.session()
-        for app in [logins.source, logins.target] {
-            let row = ClientRow(app, membership: .init(group: "vendor", issuer: provider.issuer)) {
-                $0.allowedScope = ["openid", "profile"]
-                $0.defaultScope = ["openid"]
-            }
-            for statement in row.sql { try await sql.rows(statement) }
-        }
     }
 }
 

@@ -37,8 +37,8 @@ struct AppUser {
     }
 
     private mutating func logIn() {
-        let login = run.fixture.logins().login()
-        let apps = random.chance(500) ? ReplicatedFixture.targets : [ReplicatedFixture.targets[0]]
+        let login = run.apps.logins().login()
+        let apps = random.chance(500) ? AppFixture.targets : [AppFixture.targets[0]]
         live += apps.map { HeldFamily(login: login, app: $0) }
     }
 
@@ -46,7 +46,7 @@ struct AppUser {
     private mutating func bury(_ family: HeldFamily) {
         dead.append(family)
         if case .replay = family.pending, random.chance(500) {
-            live.append(HeldFamily(login: run.fixture.logins().login(), app: family.app))
+            live.append(HeldFamily(login: run.apps.logins().login(), app: family.app))
         }
     }
 
@@ -98,7 +98,7 @@ struct AppUser {
     private func deliver(
         _ act: LedgerEntry.Act, _ family: HeldFamily, to broker: Int, _ fate: Wire.Fate
     ) async throws -> Wire.Knowledge {
-        let form = try family.form(for: act, run.fixture.logins(for: family.app))
+        let form = try family.form(for: act, run.apps.logins(for: family.app))
         return await run.wire.send(act, form, session: family.login.sid, app: family.app, to: broker, fate)
     }
 

@@ -11,15 +11,13 @@ final class LedgerRun: Sendable {
     }
 
     let options: LedgerOptions
-    let fixture: ReplicatedFixture
+    let apps: AppFixture
     let ledger = Ledger()
     let wire: Wire
     private let state = Mutex(State())
 
     private struct State {
         var isOver = false
-        /// One is to be killed now.
-        var isBrokerDue = false
         /// Sessions that an operator may end.
         var sessions: [String] = []
         /// Those that are being ended, or were.
@@ -27,15 +25,15 @@ final class LedgerRun: Sendable {
         var figures = LedgerFigures()
     }
 
-    init(_ options: LedgerOptions) async throws {
+    init(_ options: LedgerOptions, _ apps: AppFixture) async throws {
         self.options = options
-        fixture = try await ReplicatedFixture()
-        let brokers = try await [fixture.startBroker("first"), fixture.startBroker("second")]
+        self.apps = apps
+        let brokers = try await [apps.startBroker("first"), apps.startBroker("second")]
         wire = Wire(ledger: ledger, brokers: brokers)
     }
 
-    /// Runs until all failovers have happened, settles, and gives what was measured.
-    func execute() async throws -> LedgerFigures {
+    /// Runs until this has broken and mended everything that it wants, settles, and gives what was measured.
+    func execute(_ disturbance: @escaping @Sendable () async throws -> Void) async throws -> LedgerFigures {
         let users = (0..<options.users).map { AppUser(self, random: SeededRandom(seed: options.seed &+ UInt64($0))) }
         let survivors = try await withThrowingTaskGroup(of: AppUser?.self) { group in
             for user in users {
@@ -45,11 +43,14 @@ final class LedgerRun: Sendable {
                     return user
                 }
             }
-            for disturb in [failOver, endSessions, killBrokers] {
-                group.addTask {
-                    try await disturb()
-                    return nil
-                }
+            group.addTask { [self] in
+                defer { state.withLock { $0.isOver = true } }
+                try await disturbance()
+                return nil
+            }
+            group.addTask { [self] in
+                try await endSessions()
+                return nil
             }
             return try await group.reduce(into: [AppUser]()) { if let user = $1 { $0.append(user) } }
         }
@@ -66,9 +67,8 @@ final class LedgerRun: Sendable {
         return state.withLock { $0.figures }
     }
 
-    func stop() async throws {
+    func stop() async {
         for broker in wire.brokers { await broker.process.terminate() }
-        try await fixture.pair.stop()
     }
 
     // MARK: What everybody knows
@@ -97,63 +97,30 @@ final class LedgerRun: Sendable {
     }
 
     /// Waits until so many more requests were answered, or the run is over.
-    private func untilAnswered(_ more: Int) async throws {
+    func untilAnswered(_ more: Int) async throws {
         let goal = ledger.acknowledged + more
         _ = try await eventually("\(more) more answers", within: .seconds(120)) {
             ledger.acknowledged >= goal || isOver ? true : nil
         }
     }
 
-    private var random: SeededRandom { SeededRandom(seed: options.seed ^ 0x6c65_6467_6572) }
+    var random: SeededRandom { SeededRandom(seed: options.seed ^ 0x6c65_6467_6572) }
 
-    // MARK: Disturbances
-
-    /// Kills the primary and promotes the standby repeatedly: at any moment, or right after the acknowledged end of a
-    /// session. Sometimes a broker is killed with it.
-    private func failOver() async throws {
-        defer { state.withLock { $0.isOver = true } }
-        var random = random
-        for round in 0..<options.failovers {
-            try await untilAnswered(Int.random(in: 100...300, using: &random))
-            if round % 2 == 1 {
-                let ends = state.withLock { $0.figures.sessionsEnded }
-                _ = try await eventually("the end of a session", within: .seconds(120)) {
-                    state.withLock { $0.figures.sessionsEnded } > ends ? true : nil
-                }
-            }
-            try await fixture.pair.killPrimary()
-            let killedAt = ledger.now
-            if round % 3 == 2 { state.withLock { $0.isBrokerDue = true } }
-            try await fixture.pair.promoteStandby()
-            let promotedAt = ledger.now
-            try await fixture.pair.rejoin()
-            let failover = LedgerFigures.Failover(killedAt: killedAt, promotedAt: promotedAt, rejoinedAt: ledger.now)
-            state.withLock { $0.figures.failovers.append(failover) }
-        }
-        try await untilAnswered(200)
+    /// Stops or kills a broker and starts it again.
+    /// - Parameter untilReady: Waits until it serves; otherwise until it listens.
+    func restart(_ index: Int, by signal: Int32, untilReady: Bool = false) async throws {
+        let (broker, from) = (wire.brokers[index], ledger.now)
+        broker.process.signal(signal)
+        _ = await broker.process.exitStatus
+        try broker.restart()
+        if untilReady { try await broker.untilReady() } else { try await broker.untilAlive() }
+        let downtime = Downtime(broker: index, from: from, until: ledger.now)
+        state.withLock { $0.figures.downtimes.append(downtime) }
     }
 
-    /// Kills brokers (SIGKILL) and starts them again.
-    private func killBrokers() async throws {
-        var random = random
-        while !isOver {
-            let goal = ledger.acknowledged + Int.random(in: 150...400, using: &random)
-            _ = try await eventually("more answers, before a broker is killed", within: .seconds(120)) {
-                state.withLock { $0.isBrokerDue || $0.isOver } || ledger.acknowledged >= goal ? true : nil
-            }
-            let index = Int.random(in: wire.brokers.indices, using: &random)
-            let (broker, from) = (wire.brokers[index], ledger.now)
-            broker.process.signal(SIGKILL)
-            _ = await broker.process.exitStatus
-            try broker.restart()
-            try await broker.untilAlive()
-            let downtime = Downtime(broker: index, from: from, until: ledger.now)
-            state.withLock { state in
-                state.isBrokerDue = false
-                state.figures.downtimes.append(downtime)
-            }
-        }
-    }
+    func record(_ failover: LedgerFigures.Failover) { state.withLock { $0.figures.failovers.append(failover) } }
+
+    var sessionsEnded: Int { state.withLock { $0.figures.sessionsEnded } }
 
     /// Ends sessions with the command that an operator has for it.
     private func endSessions() async throws {
@@ -166,12 +133,12 @@ final class LedgerRun: Sendable {
 
     private func end(_ session: String) async throws {
         let command = [
-            "session", "end", "--issuer", fixture.logins().issuer, "--sid", session, "--reason", "ledger", "--execute",
+            "session", "end", "--issuer", apps.logins().issuer, "--sid", session, "--reason", "ledger", "--execute",
         ]
         var mayHaveHappened = false
         while true {
             let sentAt = ledger.now
-            let run = try await fixture.installation.run(command)
+            let run = try await apps.installation.run(command)
             let outcome: LedgerEntry.Outcome =
                 switch run.status {
                 case 0: .ended

@@ -1,0 +1,72 @@
+import BrokerHarness
+import BrokerTesting
+import JOSE
+import PrivateCluster
+
+/// Apps that share logins, and what their brokers are made from.
+struct AppFixture: Sendable {
+    static let source = "app-one"
+    static let targets = ["app-two", "app-three"]
+
+    let installation: Installation
+    private let provider: StubIdentityProvider
+    private let key: TestKey
+    /// The server that takes the writes, wherever that is now.
+    private let primary: @Sendable () async -> PrivateCluster
+
+    /// - Parameters:
+    ///   - grace: For a lost answer, in seconds.
+    ///   - install: Makes the database.
+    init(
+        grace: Int = 60, primary: @escaping @Sendable () async -> PrivateCluster,
+        install: (BrokerConfiguration) async throws -> Installation
+    ) async throws {
+        key = try TestKey(.es256, keyID: "idp")
+        provider = try StubIdentityProvider(keys: [key])
+        self.primary = primary
+        let issuer = provider.issuer
+        var configuration = BrokerConfiguration(
+            issuer: "https://sso.example.test", providers: [BrokerConfiguration.Provider(issuer)])
+        configuration.unboundRefreshGrace = grace
+        installation = try await install(configuration)
+        let sql = try installation.session()
+        for app in [Self.source] + Self.targets {
+            let row = ClientRow(app, membership: .init(group: "vendor", issuer: issuer)) {
+                $0.allowedScope = ["openid", "profile"]
+                $0.defaultScope = ["openid"]
+            }
+            for statement in row.sql { try await sql.rows(statement) }
+        }
+    }
+
+    /// On one server.
+    init(on cluster: PrivateCluster) async throws {
+        try await self.init(primary: { cluster }) { try await Installation($0, on: cluster) }
+    }
+
+    /// Logins of the source app, as one of the other apps uses them.
+    func logins(for app: String = Self.targets[0]) -> LoginFactory {
+        LoginFactory(issuer: provider.issuer, key: key, source: Self.source, target: app)
+    }
+
+    /// One that is ready.
+    func startBroker(_ name: String = "broker") async throws -> Broker {
+        let broker = try installation.startBroker(name)
+        try await broker.untilReady()
+        return broker
+    }
+
+    /// What the database holds, wherever it is now.
+    func finalState(of entries: [LedgerEntry]) async throws -> FinalState {
+        try await installation.finalState(of: entries, on: await primary())
+    }
+
+    /// What the audit knows of the request behind a violation.
+    func audit(of violation: Violation) async throws -> String? {
+        guard case .honestAppRefused(_, _, _, _, let request) = violation else { return nil }
+        let sql = try installation.session(on: await primary())
+        return try await sql.rows(
+            "SELECT kind, reason, occurred_at FROM native_sso.audit_event WHERE request_id::text = '\(request)'"
+        ).joined(separator: "; ")
+    }
+}
