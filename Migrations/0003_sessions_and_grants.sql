@@ -157,15 +157,19 @@ CREATE TABLE subject_logout (
     issued_at timestamptz(0),
     recorded_at timestamptz(0) NOT NULL,
     without_sid_issued_at timestamptz(0),
+    disabled_at timestamptz(0),
+    enabled_at timestamptz(0),
     PRIMARY KEY (idp_issuer, subject)
 );
 CREATE INDEX subject_logout_age ON subject_logout (recorded_at);
-COMMENT ON TABLE subject_logout IS 'The last logout of a user: a login from before it is dead when it comes in.';
+COMMENT ON TABLE subject_logout IS 'The last logout of a user, and whether the account is disabled: a login from before the logout is dead when it comes in.';
 COMMENT ON COLUMN subject_logout.idp_issuer IS 'The IdP that said so.';
 COMMENT ON COLUMN subject_logout.subject IS 'sub of the logout token.';
 COMMENT ON COLUMN subject_logout.issued_at IS 'iat of the last logout token that ended all sessions of the user.';
 COMMENT ON COLUMN subject_logout.recorded_at IS 'When the row was written last; it goes by the sweep.';
 COMMENT ON COLUMN subject_logout.without_sid_issued_at IS 'iat of the last logout token that ended the user''s sessions without sid.';
+COMMENT ON COLUMN subject_logout.disabled_at IS 'Since when the IdP says that the account is disabled (RISC); NULL: it is not. No session begins, and the sweep keeps the row.';
+COMMENT ON COLUMN subject_logout.enabled_at IS 'When the IdP enabled it last: an older account-disabled that comes later counts as a logout only.';
 
 -- The sid of an id_token that this broker issues at an enrolment is the session_id. This is its SHA-256. The record of a logout has
 -- it too, where another session has the name.
@@ -200,7 +204,7 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- A new session takes over the limits of its name. Where its login does not satisfy them, or those of its IdP session, or came before
--- a logout of the user, no live row is made. An ended row that says why is made, unless the newest row of the name says so already.
+-- a logout of the user, or whose account is disabled, no live row is made. An ended row that says why is made, unless the newest row of the name says so already.
 -- A login began at auth_time, and no later than its id_token was issued.
 CREATE FUNCTION keep_logged_out() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -209,6 +213,7 @@ DECLARE
     v_iat_after timestamptz;
     v_auth_time_after timestamptz;
     v_logout timestamptz;
+    v_disabled_at timestamptz;
 BEGIN
     IF NEW.ended_at IS NOT NULL THEN
         RETURN NEW;
@@ -225,7 +230,8 @@ BEGIN
     IF NOT native_sso.satisfies_limits(v_iat, NEW.auth_time, v_newest.iat_after, v_newest.auth_time_after) THEN
         RETURN NULL;
     END IF;
-    SELECT CASE WHEN NEW.idp_sid IS NULL THEN greatest(o.issued_at, o.without_sid_issued_at) ELSE o.issued_at END INTO v_logout
+    SELECT CASE WHEN NEW.idp_sid IS NULL THEN greatest(o.issued_at, o.without_sid_issued_at) ELSE o.issued_at END, o.disabled_at
+    INTO v_logout, v_disabled_at
     FROM native_sso.subject_logout o WHERE o.idp_issuer = NEW.idp_issuer AND o.subject = NEW.subject;
     -- id_tokens of an enrolled login are the broker's, with an iat of its clock: they are judged at the enrolment.
     IF NEW.idp_sid = NEW.sid THEN
@@ -239,14 +245,14 @@ BEGIN
         v_iat_after := greatest(v_iat_after, v_logout);
         v_auth_time_after := greatest(v_auth_time_after, v_logout);
     END IF;
-    IF native_sso.satisfies_limits(v_iat, NEW.auth_time, v_iat_after, v_auth_time_after) THEN
+    IF v_disabled_at IS NULL AND native_sso.satisfies_limits(v_iat, NEW.auth_time, v_iat_after, v_auth_time_after) THEN
         RETURN NEW;
     END IF;
     IF v_newest.session_id IS NULL OR v_newest.ended_at IS NOT NULL THEN
         NEW.iat_after := greatest(NEW.iat_after, v_iat_after);
         NEW.auth_time_after := greatest(NEW.auth_time_after, v_auth_time_after);
         NEW.ended_at := NEW.created_at;
-        NEW.end_reason := 'logout';
+        NEW.end_reason := CASE WHEN v_disabled_at IS NULL THEN 'logout' ELSE 'account_disabled' END;
         INSERT INTO native_sso.session VALUES (NEW.*) ON CONFLICT (issuer, sid, coalesce(ended_at, 'infinity')) DO NOTHING;
     END IF;
     RETURN NULL;

@@ -69,7 +69,9 @@ COMMENT ON COLUMN idp_key.tag IS
 COMMENT ON COLUMN idp_key.revoked_at IS 'Since when an operator distrusts it. One revoked row revokes the key in all its entries.';
 
 CREATE TABLE used_proof (
-    kind text NOT NULL CHECK (kind IN ('dpop', 'client_assertion', 'logout_token', 'enrolment')),
+    kind text NOT NULL CHECK (kind IN (
+        'dpop', 'client_assertion', 'logout_token', 'enrolment', 'global_token_revocation', 'session_revoked', 'account_disabled',
+        'account_enabled')),
     digest bytea NOT NULL CHECK (octet_length(digest) = 32),
     expires_at timestamptz(0) NOT NULL,
     session_id uuid,

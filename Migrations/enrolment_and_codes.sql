@@ -7,7 +7,7 @@ SET LOCAL search_path = native_sso, pg_temp;
 SELECT make_type('enrolment', $$
     seen_at timestamptz, client_enabled boolean, member_group text, member_role text, device_blocked boolean,
     login_ended boolean, token_used boolean, session_id uuid, expires_at timestamptz, pinned_jkt text, proof_used boolean,
-    assertion_used boolean$$);
+    assertion_used boolean, account_disabled boolean$$);
 
 SELECT make_type('code_claim', $$
     standing text, answer bytea$$);
@@ -44,6 +44,7 @@ DECLARE
     v_device_blocked boolean;
     v_pinned_jkt text;
     v_login_ended boolean;
+    v_account_disabled boolean;
     v_token_used boolean := false;
     v_session_id uuid;
     v_expires_at timestamptz;
@@ -89,6 +90,9 @@ BEGIN
         ) OR EXISTS (
             SELECT FROM subject_logout o
             WHERE o.idp_issuer = p_issuer AND o.subject = p_subject AND least(p_auth_time, p_issued_at) <= o.issued_at);
+        v_account_disabled := EXISTS (
+            SELECT FROM subject_logout o
+            WHERE o.idp_issuer = p_issuer AND o.subject = p_subject AND o.disabled_at IS NOT NULL);
         SELECT l.session_id, l.expires_at, l.device_digest IS DISTINCT FROM p_device OR l.ended_at IS NOT NULL OR l.expires_at <= v_now
         INTO v_session_id, v_expires_at, v_token_used
         FROM used_proof u LEFT JOIN session l ON l.session_id = u.session_id
@@ -99,7 +103,7 @@ BEGIN
             p_permitted AND NOT v_assertion_used AND NOT v_proof_used
                 AND v_client_enabled AND v_role <> 'target' AND NOT v_device_blocked
                 AND (v_pinned_jkt IS NULL OR v_pinned_jkt = p_jkt)
-                AND NOT v_login_ended AND NOT v_token_used,
+                AND NOT v_account_disabled AND NOT v_login_ended AND NOT v_token_used,
             false)
         THEN
             v_session_id := NULL;
@@ -153,7 +157,7 @@ BEGIN
     END IF;
     RETURN ROW (
         v_now, v_client_enabled, v_group, v_role, v_device_blocked, v_login_ended, v_token_used, v_session_id,
-        v_expires_at, v_pinned_jkt, v_proof_used, v_assertion_used)::enrolment;
+        v_expires_at, v_pinned_jkt, v_proof_used, v_assertion_used, v_account_disabled)::enrolment;
 END
 $$;
 GRANT EXECUTE ON FUNCTION enrol TO native_sso_broker;

@@ -31,7 +31,7 @@ SELECT make_type('exchange_answer', $$
     source_group text, source_role text, target_group text, target_role text, scope_ceiling text[],
     other_audience_in_group boolean, session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz,
     last_used_at timestamptz, has_auth_time boolean, iat_after timestamptz, auth_time_after timestamptz,
-    device_blocked boolean, pinned_jkt text, needs_later_login boolean,
+    device_blocked boolean, pinned_jkt text, needs_later_login boolean, account_disabled boolean,
     grant_id uuid, generation integer, grant_expires_at timestamptz$$);
 
 -- Whether this is the first use of a client assertion. Its row belongs to the transaction of the grant: a rollback uses nothing up.
@@ -287,7 +287,7 @@ BEGIN
                 CASE WHEN g.grant_at IS NULL THEN 1 WHEN g.repeats THEN g.generation ELSE g.generation + 1 END AS generation,
                 c.enabled AS client_enabled, s.group_id AS source_group, s.role AS source_role, t.group_id AS target_group,
                 t.role AS target_role, t.scope_ceiling, r.others_in_group, l.session_id, l.subject, l.ended_at, l.expires_at,
-                l.last_used_at, l.auth_time, l.iat_after, l.auth_time_after, d.is_blocked, d.pinned_jkt
+                l.last_used_at, l.auth_time, l.iat_after, l.auth_time_after, d.is_blocked, d.pinned_jkt, u.is_disabled
             FROM (SELECT unnest(p_calls) AS call, generate_subscripts(p_calls, 1) AS place) AS a
             -- The look: the same for every refusal, so that each takes the same time. OFFSET 0 makes each a look by a whole key.
             LEFT JOIN LATERAL (SELECT c.enabled FROM client c WHERE c.client_id = (a.call).client OFFSET 0) AS c ON true
@@ -311,18 +311,26 @@ BEGIN
                             THEN l.last_used_at + make_interval(secs => (a.call).idle_seconds) END AS died_at
                 FROM session l WHERE l.issuer = (a.call).issuer AND l.sid = (a.call).sid
                 ORDER BY coalesce(l.ended_at, 'infinity') DESC LIMIT 1) AS l ON true
+            -- Whether the IdP has disabled the user's account: looked up only where a session may begin, because that end ended
+            -- every live session.
+            LEFT JOIN LATERAL (
+                SELECT o.disabled_at IS NOT NULL AS is_disabled FROM subject_logout o
+                WHERE (l.session_id IS NULL OR l.died_at IS NOT NULL)
+                    AND o.idp_issuer = (a.call).issuer AND o.subject = (a.call).subject OFFSET 0) AS u ON true
             -- THE RULE, in the order of `refusal` in Decision.swift.
             CROSS JOIN LATERAL (
                 SELECT o.others_in_group, coalesce(
                     a.place <> ALL (v_assertion_used) AND a.place <> ALL (v_proof_used) AND (a.call).permitted
                     AND c.enabled AND s.group_id = t.group_id AND s.role <> 'target' AND t.role <> 'source' AND o.others_in_group
                     AND ((a.call).client <> (a.call).source_client OR (a.call).allows_self_exchange)
-                    AND CASE WHEN l.session_id IS NULL THEN (a.call).first_sight_seconds IS NOT NULL
+                    AND CASE WHEN l.session_id IS NULL
+                        THEN (a.call).first_sight_seconds IS NOT NULL AND u.is_disabled IS NOT TRUE
                         ELSE (l.subject IS NULL OR l.subject = (a.call).subject)
                             -- The limits that earlier ends under this name set for an id_token.
                             AND satisfies_limits((a.call).issued_at, (a.call).auth_time, l.iat_after, l.auth_time_after)
                             -- Another session may begin under the name of a dead one.
-                            AND (l.died_at IS NULL OR (a.call).first_sight_seconds IS NOT NULL AND (l.ended_at IS NOT NULL
+                            AND (l.died_at IS NULL OR (a.call).first_sight_seconds IS NOT NULL AND u.is_disabled IS NOT TRUE
+                                AND (l.ended_at IS NOT NULL
                                 OR CASE WHEN v_now >= l.expires_at AND l.auth_time IS NOT NULL THEN (a.call).auth_time
                                     ELSE (a.call).issued_at END > l.died_at)) END
                     AND d.is_blocked IS NOT TRUE AND (d.pinned_jkt IS NULL OR d.pinned_jkt = (a.call).jkt)
@@ -382,7 +390,7 @@ BEGIN
                 CASE WHEN NOT k.begins THEN k.ended_at END, k.session_expires_at,
                 CASE WHEN k.begins THEN v_now ELSE k.last_used_at END,
                 CASE WHEN k.begins THEN (k.call).auth_time ELSE k.auth_time END IS NOT NULL, k.iat_after, k.auth_time_after,
-                coalesce(k.is_blocked, false), k.pinned_jkt, k.needs_later_login,
+                coalesce(k.is_blocked, false), k.pinned_jkt, k.needs_later_login, coalesce(k.is_disabled, false),
                 CASE WHEN k.may_write THEN k.grant_id END, CASE WHEN k.may_write THEN k.generation END,
                 CASE WHEN k.may_write THEN least(k.session_expires_at, v_now + make_interval(secs => (k.call).grant_seconds)) END
             )::exchange_answer) FILTER (WHERE NOT k.is_over),

@@ -1,4 +1,5 @@
--- Ends of sessions by the IdP (OpenID Connect Back-Channel Logout 1.0), and sessions that an IdP registers.
+-- Ends of sessions by the IdP (OpenID Connect Back-Channel Logout 1.0, global token revocation, security event tokens), and sessions
+-- that an IdP registers.
 --
 -- A logout wins over a login that arrives after it, by any way. A user may have any number of sessions, so a logout is a few
 -- short transactions: first the mark that keeps later logins out, then the sessions, some hundreds at a time, and last the token's
@@ -17,30 +18,39 @@ SELECT make_type('registration', $$
 
 -- First step of a logout: a login that arrives after its commit begins no live session. $1 digest of issuer and jti, $2 issuer,
 -- $3 SHA-256 of the sid or NULL, $4 subject or NULL, $5 the token's iat, $6 the row of the mark where a session of that name is live, $7 whether
--- only those sessions of the subject end that have no sid.
+-- only those sessions of the subject end that have no sid, $8 what the IdP sent: LogoutCause in Swift.
+-- Of account_disabled and account_enabled the later one counts; of two in one second, the one that comes last.
 -- Returns an instant for the next steps: that of the answer, in whole seconds, plus one second. NULL: the token was used before.
 -- Locks first the subject, then the session, as keep_logged_out does.
 CREATE OR REPLACE FUNCTION begin_logout(
     p_digest bytea, p_issuer text, p_sid bytea, p_subject text, p_issued_at timestamptz, p_session_id uuid,
-    p_without_sid boolean DEFAULT false)
+    p_without_sid boolean DEFAULT false, p_cause text DEFAULT 'logout_token')
 RETURNS timestamptz
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     v_now timestamptz := date_trunc('second', now());
     v_issued_at timestamptz := instant_that_counts(p_issued_at);
 BEGIN
-    IF EXISTS (SELECT FROM used_proof p WHERE p.kind = 'logout_token' AND p.digest = p_digest) THEN
+    IF EXISTS (SELECT FROM used_proof p WHERE p.kind = p_cause AND p.digest = p_digest) THEN
         RETURN NULL;
     END IF;
     IF p_subject IS NOT NULL THEN
         PERFORM pg_advisory_xact_lock(logout_lock('sub', p_issuer, p_subject));
-        INSERT INTO subject_logout AS o (idp_issuer, subject, issued_at, without_sid_issued_at, recorded_at)
+        INSERT INTO subject_logout AS o (
+            idp_issuer, subject, issued_at, without_sid_issued_at, disabled_at, enabled_at, recorded_at)
         VALUES (
-            p_issuer, p_subject, CASE WHEN NOT p_without_sid THEN v_issued_at END, CASE WHEN p_without_sid THEN v_issued_at END,
-            v_now)
+            p_issuer, p_subject, CASE WHEN NOT p_without_sid AND p_cause <> 'account_enabled' THEN v_issued_at END,
+            CASE WHEN p_without_sid THEN v_issued_at END, CASE WHEN p_cause = 'account_disabled' THEN v_issued_at END,
+            CASE WHEN p_cause = 'account_enabled' THEN v_issued_at END, v_now)
         ON CONFLICT (idp_issuer, subject) DO UPDATE SET
             issued_at = greatest(o.issued_at, excluded.issued_at),
             without_sid_issued_at = greatest(o.without_sid_issued_at, excluded.without_sid_issued_at),
+            disabled_at = CASE WHEN excluded.disabled_at >= coalesce(o.enabled_at, '-infinity')
+                    THEN greatest(o.disabled_at, excluded.disabled_at)
+                WHEN excluded.enabled_at >= o.disabled_at THEN NULL ELSE o.disabled_at END,
+            enabled_at = CASE WHEN excluded.enabled_at >= coalesce(o.disabled_at, '-infinity')
+                    THEN greatest(o.enabled_at, excluded.enabled_at)
+                WHEN excluded.disabled_at >= o.enabled_at THEN NULL ELSE o.enabled_at END,
             recorded_at = excluded.recorded_at;
     END IF;
     IF p_sid IS NOT NULL THEN
@@ -69,7 +79,8 @@ GRANT EXECUTE ON FUNCTION begin_logout TO native_sso_broker;
 
 -- Next step, repeated, each a transaction. $1 request, $2 issuer, $3 SHA-256 of the sid, or $4 subject, $5 the instant of the first step, $6 the
 -- session to go on behind, $7 how many at most; if more than one, locked sessions are passed over. With a subject, only sessions
--- that arrived by $5, whose login is not later than $9, the token's iat, and with $8 only those without a sid.
+-- that arrived by $5, whose login is not later than $9, the token's iat, and with $8 only those without a sid. Of a disabled account
+-- every session ends, however late its login is.
 CREATE OR REPLACE FUNCTION end_logged_out(
     p_request_id uuid, p_issuer text, p_sid bytea, p_subject text, p_until timestamptz, p_after uuid, p_limit bigint,
     p_without_sid boolean, p_issued_at timestamptz)
@@ -79,6 +90,9 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 DECLARE
     v_after uuid := coalesce(p_after, '00000000-0000-0000-0000-000000000000');
     v_issued_at timestamptz := instant_that_counts(p_issued_at);
+    v_is_disabled boolean := p_subject IS NOT NULL AND EXISTS (
+        SELECT FROM subject_logout o
+        WHERE o.idp_issuer = p_issuer AND o.subject = p_subject AND o.disabled_at IS NOT NULL);
     v_ids uuid[];
     v_ended bigint;
 BEGIN
@@ -102,7 +116,7 @@ BEGIN
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
                 AND (NOT p_without_sid OR l.idp_sid IS NULL)
                 -- A login of unknown age may be from before the logout.
-                AND coalesce(least(l.auth_time, l.issued_at) <= v_issued_at, true)
+                AND (v_is_disabled OR coalesce(least(l.auth_time, l.issued_at) <= v_issued_at, true))
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT least(p_limit, 1000) FOR NO KEY UPDATE SKIP LOCKED);
     ELSE
         v_ids := ARRAY(
@@ -111,7 +125,7 @@ BEGIN
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
                 AND (NOT p_without_sid OR l.idp_sid IS NULL)
                 -- A login of unknown age may be from before the logout.
-                AND coalesce(least(l.auth_time, l.issued_at) <= v_issued_at, true)
+                AND (v_is_disabled OR coalesce(least(l.auth_time, l.issued_at) <= v_issued_at, true))
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT 1 FOR NO KEY UPDATE);
     END IF;
     WITH ended AS (
@@ -132,10 +146,10 @@ GRANT EXECUTE ON FUNCTION end_logged_out TO native_sso_broker;
 
 -- Last step: uses the token up and records the logout in the audit. False: another call with the same token was faster. $7 the row
 -- of the mark; it is deleted if a session that this logout ended takes its place.
--- A logout token is valid for less than an hour.
+-- A logout token is valid for less than an hour, a security event token for a day. $8 what the IdP sent.
 CREATE OR REPLACE FUNCTION finish_logout(
     p_request_id uuid, p_digest bytea, p_expires_at timestamptz, p_issuer text, p_of_subject boolean, p_ended bigint,
-    p_session_id uuid DEFAULT NULL)
+    p_session_id uuid DEFAULT NULL, p_cause text DEFAULT 'logout_token')
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 BEGIN
@@ -149,7 +163,9 @@ BEGIN
             WHERE l.idp_issuer = m.idp_issuer AND l.idp_sid = m.idp_sid AND l.ended_at IS NOT NULL
                 AND l.auth_time_after >= m.auth_time_after AND l.session_id <> m.session_id);
     INSERT INTO used_proof (kind, digest, expires_at)
-    VALUES ('logout_token', p_digest, least(p_expires_at, now() + interval '1 hour'))
+    VALUES (
+        p_cause, p_digest, least(p_expires_at, now() + CASE WHEN p_cause IN ('logout_token', 'global_token_revocation')
+            THEN interval '1 hour' ELSE interval '25 hours' END))
     ON CONFLICT (kind, digest) DO NOTHING;
     IF NOT FOUND THEN
         RETURN false;
@@ -157,7 +173,8 @@ BEGIN
     INSERT INTO audit_event (occurred_at, kind, request_id, reason, details)
     VALUES (
         clock_timestamp(), 'logout_recorded', p_request_id, CASE WHEN p_of_subject THEN 'subject' ELSE 'session' END,
-        jsonb_build_object('issuer', p_issuer, 'sessions_ended', p_ended));
+        jsonb_strip_nulls(jsonb_build_object(
+            'issuer', p_issuer, 'sessions_ended', p_ended, 'cause', nullif(p_cause, 'logout_token'))));
     RETURN true;
 END
 $$;

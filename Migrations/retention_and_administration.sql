@@ -194,9 +194,10 @@ SELECT p.kind, p.digest, p.expires_at FROM used_proof p WHERE p.expires_at < now
 CREATE OR REPLACE VIEW dead_code AS
 SELECT r.code, r.expires_at FROM relayed_code r WHERE r.expires_at < now();
 
--- The marks of logouts that are older than any login that a token can still bring.
+-- The marks of logouts that are older than any login that a token can still bring. A disabled account stays disabled.
 CREATE OR REPLACE VIEW dead_logout AS
-SELECT o.idp_issuer, o.subject, o.recorded_at FROM subject_logout o WHERE o.recorded_at < (SELECT sweep_limit());
+SELECT o.idp_issuer, o.subject, o.recorded_at FROM subject_logout o
+WHERE o.recorded_at < (SELECT sweep_limit()) AND o.disabled_at IS NULL;
 
 -- Months of the audit that are not empty yet.
 CREATE OR REPLACE VIEW dead_audit_month AS

@@ -32,13 +32,14 @@ CREATE TYPE native_sso.enrolment AS (
 	expires_at timestamp with time zone,
 	pinned_jkt text,
 	proof_used boolean,
-	assertion_used boolean
+	assertion_used boolean,
+	account_disabled boolean
 );
 
 COMMENT ON TYPE native_sso.enrolment IS '
     seen_at timestamptz, client_enabled boolean, member_group text, member_role text, device_blocked boolean,
     login_ended boolean, token_used boolean, session_id uuid, expires_at timestamptz, pinned_jkt text, proof_used boolean,
-    assertion_used boolean';
+    assertion_used boolean, account_disabled boolean';
 
 CREATE TYPE native_sso.exchange_answer AS (
 	place bigint,
@@ -63,6 +64,7 @@ CREATE TYPE native_sso.exchange_answer AS (
 	device_blocked boolean,
 	pinned_jkt text,
 	needs_later_login boolean,
+	account_disabled boolean,
 	grant_id uuid,
 	generation integer,
 	grant_expires_at timestamp with time zone
@@ -73,7 +75,7 @@ COMMENT ON TYPE native_sso.exchange_answer IS '
     source_group text, source_role text, target_group text, target_role text, scope_ceiling text[],
     other_audience_in_group boolean, session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz,
     last_used_at timestamptz, has_auth_time boolean, iat_after timestamptz, auth_time_after timestamptz,
-    device_blocked boolean, pinned_jkt text, needs_later_login boolean,
+    device_blocked boolean, pinned_jkt text, needs_later_login boolean, account_disabled boolean,
     grant_id uuid, generation integer, grant_expires_at timestamptz';
 
 CREATE TYPE native_sso.exchange_call AS (
@@ -327,7 +329,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid bytea, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_without_sid boolean DEFAULT false) RETURNS timestamp with time zone
+CREATE FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid bytea, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_without_sid boolean DEFAULT false, p_cause text DEFAULT 'logout_token'::text) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -336,18 +338,26 @@ DECLARE
     v_now timestamptz := date_trunc('second', now());
     v_issued_at timestamptz := instant_that_counts(p_issued_at);
 BEGIN
-    IF EXISTS (SELECT FROM used_proof p WHERE p.kind = 'logout_token' AND p.digest = p_digest) THEN
+    IF EXISTS (SELECT FROM used_proof p WHERE p.kind = p_cause AND p.digest = p_digest) THEN
         RETURN NULL;
     END IF;
     IF p_subject IS NOT NULL THEN
         PERFORM pg_advisory_xact_lock(logout_lock('sub', p_issuer, p_subject));
-        INSERT INTO subject_logout AS o (idp_issuer, subject, issued_at, without_sid_issued_at, recorded_at)
+        INSERT INTO subject_logout AS o (
+            idp_issuer, subject, issued_at, without_sid_issued_at, disabled_at, enabled_at, recorded_at)
         VALUES (
-            p_issuer, p_subject, CASE WHEN NOT p_without_sid THEN v_issued_at END, CASE WHEN p_without_sid THEN v_issued_at END,
-            v_now)
+            p_issuer, p_subject, CASE WHEN NOT p_without_sid AND p_cause <> 'account_enabled' THEN v_issued_at END,
+            CASE WHEN p_without_sid THEN v_issued_at END, CASE WHEN p_cause = 'account_disabled' THEN v_issued_at END,
+            CASE WHEN p_cause = 'account_enabled' THEN v_issued_at END, v_now)
         ON CONFLICT (idp_issuer, subject) DO UPDATE SET
             issued_at = greatest(o.issued_at, excluded.issued_at),
             without_sid_issued_at = greatest(o.without_sid_issued_at, excluded.without_sid_issued_at),
+            disabled_at = CASE WHEN excluded.disabled_at >= coalesce(o.enabled_at, '-infinity')
+                    THEN greatest(o.disabled_at, excluded.disabled_at)
+                WHEN excluded.enabled_at >= o.disabled_at THEN NULL ELSE o.disabled_at END,
+            enabled_at = CASE WHEN excluded.enabled_at >= coalesce(o.disabled_at, '-infinity')
+                    THEN greatest(o.enabled_at, excluded.enabled_at)
+                WHEN excluded.disabled_at >= o.enabled_at THEN NULL ELSE o.enabled_at END,
             recorded_at = excluded.recorded_at;
     END IF;
     IF p_sid IS NOT NULL THEN
@@ -399,6 +409,9 @@ CREATE FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_si
 DECLARE
     v_after uuid := coalesce(p_after, '00000000-0000-0000-0000-000000000000');
     v_issued_at timestamptz := instant_that_counts(p_issued_at);
+    v_is_disabled boolean := p_subject IS NOT NULL AND EXISTS (
+        SELECT FROM subject_logout o
+        WHERE o.idp_issuer = p_issuer AND o.subject = p_subject AND o.disabled_at IS NOT NULL);
     v_ids uuid[];
     v_ended bigint;
 BEGIN
@@ -422,7 +435,7 @@ BEGIN
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
                 AND (NOT p_without_sid OR l.idp_sid IS NULL)
                 -- A login of unknown age may be from before the logout.
-                AND coalesce(least(l.auth_time, l.issued_at) <= v_issued_at, true)
+                AND (v_is_disabled OR coalesce(least(l.auth_time, l.issued_at) <= v_issued_at, true))
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT least(p_limit, 1000) FOR NO KEY UPDATE SKIP LOCKED);
     ELSE
         v_ids := ARRAY(
@@ -431,7 +444,7 @@ BEGIN
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
                 AND (NOT p_without_sid OR l.idp_sid IS NULL)
                 -- A login of unknown age may be from before the logout.
-                AND coalesce(least(l.auth_time, l.issued_at) <= v_issued_at, true)
+                AND (v_is_disabled OR coalesce(least(l.auth_time, l.issued_at) <= v_issued_at, true))
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT 1 FOR NO KEY UPDATE);
     END IF;
     WITH ended AS (
@@ -562,6 +575,7 @@ DECLARE
     v_device_blocked boolean;
     v_pinned_jkt text;
     v_login_ended boolean;
+    v_account_disabled boolean;
     v_token_used boolean := false;
     v_session_id uuid;
     v_expires_at timestamptz;
@@ -607,6 +621,9 @@ BEGIN
         ) OR EXISTS (
             SELECT FROM subject_logout o
             WHERE o.idp_issuer = p_issuer AND o.subject = p_subject AND least(p_auth_time, p_issued_at) <= o.issued_at);
+        v_account_disabled := EXISTS (
+            SELECT FROM subject_logout o
+            WHERE o.idp_issuer = p_issuer AND o.subject = p_subject AND o.disabled_at IS NOT NULL);
         SELECT l.session_id, l.expires_at, l.device_digest IS DISTINCT FROM p_device OR l.ended_at IS NOT NULL OR l.expires_at <= v_now
         INTO v_session_id, v_expires_at, v_token_used
         FROM used_proof u LEFT JOIN session l ON l.session_id = u.session_id
@@ -617,7 +634,7 @@ BEGIN
             p_permitted AND NOT v_assertion_used AND NOT v_proof_used
                 AND v_client_enabled AND v_role <> 'target' AND NOT v_device_blocked
                 AND (v_pinned_jkt IS NULL OR v_pinned_jkt = p_jkt)
-                AND NOT v_login_ended AND NOT v_token_used,
+                AND NOT v_account_disabled AND NOT v_login_ended AND NOT v_token_used,
             false)
         THEN
             v_session_id := NULL;
@@ -671,7 +688,7 @@ BEGIN
     END IF;
     RETURN ROW (
         v_now, v_client_enabled, v_group, v_role, v_device_blocked, v_login_ended, v_token_used, v_session_id,
-        v_expires_at, v_pinned_jkt, v_proof_used, v_assertion_used)::enrolment;
+        v_expires_at, v_pinned_jkt, v_proof_used, v_assertion_used, v_account_disabled)::enrolment;
 END
 $$;
 
@@ -734,7 +751,7 @@ BEGIN
                 CASE WHEN g.grant_at IS NULL THEN 1 WHEN g.repeats THEN g.generation ELSE g.generation + 1 END AS generation,
                 c.enabled AS client_enabled, s.group_id AS source_group, s.role AS source_role, t.group_id AS target_group,
                 t.role AS target_role, t.scope_ceiling, r.others_in_group, l.session_id, l.subject, l.ended_at, l.expires_at,
-                l.last_used_at, l.auth_time, l.iat_after, l.auth_time_after, d.is_blocked, d.pinned_jkt
+                l.last_used_at, l.auth_time, l.iat_after, l.auth_time_after, d.is_blocked, d.pinned_jkt, u.is_disabled
             FROM (SELECT unnest(p_calls) AS call, generate_subscripts(p_calls, 1) AS place) AS a
             -- The look: the same for every refusal, so that each takes the same time. OFFSET 0 makes each a look by a whole key.
             LEFT JOIN LATERAL (SELECT c.enabled FROM client c WHERE c.client_id = (a.call).client OFFSET 0) AS c ON true
@@ -758,18 +775,26 @@ BEGIN
                             THEN l.last_used_at + make_interval(secs => (a.call).idle_seconds) END AS died_at
                 FROM session l WHERE l.issuer = (a.call).issuer AND l.sid = (a.call).sid
                 ORDER BY coalesce(l.ended_at, 'infinity') DESC LIMIT 1) AS l ON true
+            -- Whether the IdP has disabled the user's account: looked up only where a session may begin, because that end ended
+            -- every live session.
+            LEFT JOIN LATERAL (
+                SELECT o.disabled_at IS NOT NULL AS is_disabled FROM subject_logout o
+                WHERE (l.session_id IS NULL OR l.died_at IS NOT NULL)
+                    AND o.idp_issuer = (a.call).issuer AND o.subject = (a.call).subject OFFSET 0) AS u ON true
             -- THE RULE, in the order of `refusal` in Decision.swift.
             CROSS JOIN LATERAL (
                 SELECT o.others_in_group, coalesce(
                     a.place <> ALL (v_assertion_used) AND a.place <> ALL (v_proof_used) AND (a.call).permitted
                     AND c.enabled AND s.group_id = t.group_id AND s.role <> 'target' AND t.role <> 'source' AND o.others_in_group
                     AND ((a.call).client <> (a.call).source_client OR (a.call).allows_self_exchange)
-                    AND CASE WHEN l.session_id IS NULL THEN (a.call).first_sight_seconds IS NOT NULL
+                    AND CASE WHEN l.session_id IS NULL
+                        THEN (a.call).first_sight_seconds IS NOT NULL AND u.is_disabled IS NOT TRUE
                         ELSE (l.subject IS NULL OR l.subject = (a.call).subject)
                             -- The limits that earlier ends under this name set for an id_token.
                             AND satisfies_limits((a.call).issued_at, (a.call).auth_time, l.iat_after, l.auth_time_after)
                             -- Another session may begin under the name of a dead one.
-                            AND (l.died_at IS NULL OR (a.call).first_sight_seconds IS NOT NULL AND (l.ended_at IS NOT NULL
+                            AND (l.died_at IS NULL OR (a.call).first_sight_seconds IS NOT NULL AND u.is_disabled IS NOT TRUE
+                                AND (l.ended_at IS NOT NULL
                                 OR CASE WHEN v_now >= l.expires_at AND l.auth_time IS NOT NULL THEN (a.call).auth_time
                                     ELSE (a.call).issued_at END > l.died_at)) END
                     AND d.is_blocked IS NOT TRUE AND (d.pinned_jkt IS NULL OR d.pinned_jkt = (a.call).jkt)
@@ -829,7 +854,7 @@ BEGIN
                 CASE WHEN NOT k.begins THEN k.ended_at END, k.session_expires_at,
                 CASE WHEN k.begins THEN v_now ELSE k.last_used_at END,
                 CASE WHEN k.begins THEN (k.call).auth_time ELSE k.auth_time END IS NOT NULL, k.iat_after, k.auth_time_after,
-                coalesce(k.is_blocked, false), k.pinned_jkt, k.needs_later_login,
+                coalesce(k.is_blocked, false), k.pinned_jkt, k.needs_later_login, coalesce(k.is_disabled, false),
                 CASE WHEN k.may_write THEN k.grant_id END, CASE WHEN k.may_write THEN k.generation END,
                 CASE WHEN k.may_write THEN least(k.session_expires_at, v_now + make_interval(secs => (k.call).grant_seconds)) END
             )::exchange_answer) FILTER (WHERE NOT k.is_over),
@@ -906,7 +931,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid DEFAULT NULL::uuid) RETURNS boolean
+CREATE FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid DEFAULT NULL::uuid, p_cause text DEFAULT 'logout_token'::text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -922,7 +947,9 @@ BEGIN
             WHERE l.idp_issuer = m.idp_issuer AND l.idp_sid = m.idp_sid AND l.ended_at IS NOT NULL
                 AND l.auth_time_after >= m.auth_time_after AND l.session_id <> m.session_id);
     INSERT INTO used_proof (kind, digest, expires_at)
-    VALUES ('logout_token', p_digest, least(p_expires_at, now() + interval '1 hour'))
+    VALUES (
+        p_cause, p_digest, least(p_expires_at, now() + CASE WHEN p_cause IN ('logout_token', 'global_token_revocation')
+            THEN interval '1 hour' ELSE interval '25 hours' END))
     ON CONFLICT (kind, digest) DO NOTHING;
     IF NOT FOUND THEN
         RETURN false;
@@ -930,7 +957,8 @@ BEGIN
     INSERT INTO audit_event (occurred_at, kind, request_id, reason, details)
     VALUES (
         clock_timestamp(), 'logout_recorded', p_request_id, CASE WHEN p_of_subject THEN 'subject' ELSE 'session' END,
-        jsonb_build_object('issuer', p_issuer, 'sessions_ended', p_ended));
+        jsonb_strip_nulls(jsonb_build_object(
+            'issuer', p_issuer, 'sessions_ended', p_ended, 'cause', nullif(p_cause, 'logout_token'))));
     RETURN true;
 END
 $$;
@@ -1262,6 +1290,7 @@ DECLARE
     v_iat_after timestamptz;
     v_auth_time_after timestamptz;
     v_logout timestamptz;
+    v_disabled_at timestamptz;
 BEGIN
     IF NEW.ended_at IS NOT NULL THEN
         RETURN NEW;
@@ -1278,7 +1307,8 @@ BEGIN
     IF NOT native_sso.satisfies_limits(v_iat, NEW.auth_time, v_newest.iat_after, v_newest.auth_time_after) THEN
         RETURN NULL;
     END IF;
-    SELECT CASE WHEN NEW.idp_sid IS NULL THEN greatest(o.issued_at, o.without_sid_issued_at) ELSE o.issued_at END INTO v_logout
+    SELECT CASE WHEN NEW.idp_sid IS NULL THEN greatest(o.issued_at, o.without_sid_issued_at) ELSE o.issued_at END, o.disabled_at
+    INTO v_logout, v_disabled_at
     FROM native_sso.subject_logout o WHERE o.idp_issuer = NEW.idp_issuer AND o.subject = NEW.subject;
     -- id_tokens of an enrolled login are the broker's, with an iat of its clock: they are judged at the enrolment.
     IF NEW.idp_sid = NEW.sid THEN
@@ -1292,14 +1322,14 @@ BEGIN
         v_iat_after := greatest(v_iat_after, v_logout);
         v_auth_time_after := greatest(v_auth_time_after, v_logout);
     END IF;
-    IF native_sso.satisfies_limits(v_iat, NEW.auth_time, v_iat_after, v_auth_time_after) THEN
+    IF v_disabled_at IS NULL AND native_sso.satisfies_limits(v_iat, NEW.auth_time, v_iat_after, v_auth_time_after) THEN
         RETURN NEW;
     END IF;
     IF v_newest.session_id IS NULL OR v_newest.ended_at IS NOT NULL THEN
         NEW.iat_after := greatest(NEW.iat_after, v_iat_after);
         NEW.auth_time_after := greatest(NEW.auth_time_after, v_auth_time_after);
         NEW.ended_at := NEW.created_at;
-        NEW.end_reason := 'logout';
+        NEW.end_reason := CASE WHEN v_disabled_at IS NULL THEN 'logout' ELSE 'account_disabled' END;
         INSERT INTO native_sso.session VALUES (NEW.*) ON CONFLICT (issuer, sid, coalesce(ended_at, 'infinity')) DO NOTHING;
     END IF;
     RETURN NULL;
@@ -2460,10 +2490,12 @@ CREATE TABLE native_sso.subject_logout (
     subject native_sso.issued_identifier NOT NULL,
     issued_at timestamp(0) with time zone,
     recorded_at timestamp(0) with time zone NOT NULL,
-    without_sid_issued_at timestamp(0) with time zone
+    without_sid_issued_at timestamp(0) with time zone,
+    disabled_at timestamp(0) with time zone,
+    enabled_at timestamp(0) with time zone
 );
 
-COMMENT ON TABLE native_sso.subject_logout IS 'The last logout of a user: a login from before it is dead when it comes in.';
+COMMENT ON TABLE native_sso.subject_logout IS 'The last logout of a user, and whether the account is disabled: a login from before the logout is dead when it comes in.';
 
 COMMENT ON COLUMN native_sso.subject_logout.idp_issuer IS 'The IdP that said so.';
 
@@ -2475,12 +2507,16 @@ COMMENT ON COLUMN native_sso.subject_logout.recorded_at IS 'When the row was wri
 
 COMMENT ON COLUMN native_sso.subject_logout.without_sid_issued_at IS 'iat of the last logout token that ended the user''s sessions without sid.';
 
+COMMENT ON COLUMN native_sso.subject_logout.disabled_at IS 'Since when the IdP says that the account is disabled (RISC); NULL: it is not. No session begins, and the sweep keeps the row.';
+
+COMMENT ON COLUMN native_sso.subject_logout.enabled_at IS 'When the IdP enabled it last: an older account-disabled that comes later counts as a logout only.';
+
 CREATE VIEW native_sso.dead_logout AS
  SELECT o.idp_issuer,
     o.subject,
     o.recorded_at
    FROM native_sso.subject_logout o
-  WHERE (o.recorded_at < ( SELECT native_sso.sweep_limit() AS sweep_limit));
+  WHERE ((o.recorded_at < ( SELECT native_sso.sweep_limit() AS sweep_limit)) AND (o.disabled_at IS NULL));
 
 CREATE TABLE native_sso.used_proof (
     kind text NOT NULL,
@@ -2488,7 +2524,7 @@ CREATE TABLE native_sso.used_proof (
     expires_at timestamp(0) with time zone NOT NULL,
     session_id uuid,
     CONSTRAINT used_proof_digest_check CHECK ((octet_length(digest) = 32)),
-    CONSTRAINT used_proof_kind_check CHECK ((kind = ANY (ARRAY['dpop'::text, 'client_assertion'::text, 'logout_token'::text, 'enrolment'::text])))
+    CONSTRAINT used_proof_kind_check CHECK ((kind = ANY (ARRAY['dpop'::text, 'client_assertion'::text, 'logout_token'::text, 'enrolment'::text, 'global_token_revocation'::text, 'session_revoked'::text, 'account_disabled'::text, 'account_enabled'::text])))
 );
 
 COMMENT ON TABLE native_sso.used_proof IS 'What is good once and was used.';
@@ -2843,8 +2879,8 @@ REVOKE ALL ON FUNCTION native_sso.are_in_group(p_issuer text, p_group text, p_cl
 
 REVOKE ALL ON FUNCTION native_sso.begin_grants(p_calls native_sso.exchange_call[], p_answers native_sso.exchange_answer[], p_now timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid bytea, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_without_sid boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid bytea, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_without_sid boolean) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid bytea, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_without_sid boolean, p_cause text) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid bytea, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_without_sid boolean, p_cause text) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) TO native_sso_broker;
@@ -2870,8 +2906,8 @@ GRANT ALL ON FUNCTION native_sso.exchange(p_calls native_sso.exchange_call[], p_
 REVOKE ALL ON FUNCTION native_sso.finish_code(p_code bytea, p_binding bytea, p_answer bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.finish_code(p_code bytea, p_binding bytea, p_answer bytea) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid, p_cause text) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid, p_cause text) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.forget_code(p_code bytea, p_binding bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.forget_code(p_code bytea, p_binding bytea) TO native_sso_broker;

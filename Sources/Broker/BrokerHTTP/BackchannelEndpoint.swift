@@ -4,8 +4,8 @@ import NIOHTTP1
 package import NativeSSO
 import OAuthWire
 
-/// The backchannel listener: `POST /revoke` (RFC 7009), `POST /introspect` (RFC 7662) and
-/// `/backchannel-logout`, each only if it is configured.
+/// The backchannel listener: `POST /revoke` (RFC 7009), `POST /introspect` (RFC 7662), `/backchannel-logout`,
+/// `/global-token-revocation` and `/security-events` (RFC 8935), each only if it is configured.
 ///
 /// Clients authenticate as at the token endpoint, by the same code and under the same limits. Every request ends in
 /// exactly one answer and one line in the log.
@@ -17,6 +17,7 @@ package struct BackchannelEndpoint: Sendable {
     private let revocation: Revocation?
     private let introspection: Introspection?
     private let logout: LogoutEndpoint?
+    private let events: SecurityEventEndpoint?
     private let metrics: BrokerMetrics
     private let requestLog: RequestLog
 
@@ -24,16 +25,19 @@ package struct BackchannelEndpoint: Sendable {
     ///   - revocation: `nil`: there is no `/revoke`.
     ///   - introspection: `nil`: there is no `/introspect`.
     ///   - logout: `nil`: there is no `/backchannel-logout`.
+    ///   - events: `nil`: there is neither `/global-token-revocation` nor `/security-events`.
     ///   - clients: As for the token endpoint.
     package init(
         revocation: Revocation?, introspection: Introspection?, logout: LogoutEndpoint?,
-        clients: ClientIdentification, audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock,
+        events: SecurityEventEndpoint?, clients: ClientIdentification, audit: any AuditTrail, metrics: BrokerMetrics,
+        clock: any WallClock,
         logger: Logger
     ) {
         self.clients = clients
         self.revocation = revocation
         self.introspection = introspection
         self.logout = logout
+        self.events = events
         self.metrics = metrics
         requestLog = RequestLog(
             audit: RefusalAudit(audit: audit, metrics: metrics, clock: clock), logger: logger,
@@ -47,6 +51,12 @@ extension BackchannelEndpoint: Responder {
             return await logout.answer(request)
         }
         var record = requestLog.begin()
+        if case .request(let request) = arrival, let events, let grant = events.grant(of: request) {
+            record.grant = grant
+            record.caller = request.client
+            let (answer, error) = await events.answer(request, as: grant, record.requestID)
+            return requestLog.ended(answer, record, error)
+        }
         do throws(TokenError) {
             return requestLog.ended(HTTPAnswer(status: .ok, body: try await body(arrival, &record)), record, nil)
         } catch {

@@ -51,6 +51,9 @@ package final class BrokerMetrics: Sendable {
         revokedGrants.add(ended.grants)
     }
 
+    /// What a global token revocation or a security event ended.
+    func ended(_ sessions: Int64, by label: EndLabel) { endedSessions[label]?.add(sessions) }
+
     /// For a request that is in no other count.
     func refused(_ refusal: Refusal) { refusals[refusal.reason]?.add() }
 
@@ -88,7 +91,7 @@ package final class BrokerMetrics: Sendable {
         for label in LogoutLabel.allCases {
             text.sample("logouts_total", [("outcome", label.rawValue)], logouts[label]?.value ?? 0)
         }
-        text.family("sessions_ended_total", "Sessions that a logout or a revocation ended.", .counter)
+        text.family("sessions_ended_total", "Sessions that a logout, a revocation or a security event ended.", .counter)
         for label in EndLabel.allCases {
             text.sample("sessions_ended_total", [("by", label.rawValue)], endedSessions[label]?.value ?? 0)
         }

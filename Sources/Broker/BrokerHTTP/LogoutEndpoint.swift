@@ -49,29 +49,13 @@ package struct LogoutEndpoint: Sendable {
         let form = try TokenError.refusing { () throws(Refusal) in try request.form(.backChannelLogout) }
         guard let token = form[Parameter.logoutToken] else { throw .refused(.logout(.missing)) }
         do throws(LogoutError) {
-            let claims = try await verify(LogoutToken(token), from: request.client)
+            let claims = try await limiter.limiting(
+                tokenFrom: request.client, signer: \.issuer, isForged: \.hasUnknownSigner
+            ) { () async throws(LogoutError) in try await logout.verify(LogoutToken(token)) }
             return try await logout.end(claims, requestID: requestID)
         } catch {
             throw TokenError(error) { .logout($0) }
         }
-    }
-
-    /// Counts a token without a valid signature for its sender, and a signed token for its issuer and sender.
-    private func verify(
-        _ token: LogoutToken, from caller: ClientAddress?
-    ) async throws(LogoutError) -> LogoutTokenClaims {
-        try LogoutError.counting { () throws(RateLimited) in try limiter.check(logoutFrom: caller) }
-        let claims: LogoutTokenClaims
-        do throws(LogoutError) {
-            claims = try await logout.verify(token)
-        } catch {
-            if case .refused(let reason) = error, reason.hasUnknownSigner { limiter.count(failedLogoutFrom: caller) }
-            throw error
-        }
-        try LogoutError.counting { () throws(RateLimited) in
-            try limiter.charge(logoutOf: claims.issuer, from: caller)
-        }
-        return claims
     }
 }
 

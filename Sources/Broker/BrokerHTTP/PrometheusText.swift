@@ -118,6 +118,10 @@ package enum GrantLabel: String, Sendable, CaseIterable {
     case revocation
     /// RFC 7662, at the backchannel listener.
     case introspection
+    /// draft-parecki-oauth-global-token-revocation, at the backchannel listener.
+    case globalTokenRevocation = "global_token_revocation"
+    /// RFC 8935, at the backchannel listener.
+    case securityEvent = "security_event"
     /// The request failed before its grant type was known.
     case none
 
@@ -143,4 +147,6 @@ enum EndLabel: String, Sendable, CaseIterable {
     case logout
     /// An app, RFC 7009.
     case revocation
+    case globalTokenRevocation = "global_token_revocation"
+    case securityEvent = "security_event"
 }

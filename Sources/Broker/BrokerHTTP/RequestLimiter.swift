@@ -74,21 +74,41 @@ package final class RequestLimiter: Sendable {
     /// Stands for the caller's address in what else is counted by it; `nil` where it is not counted.
     static func origin(_ caller: ClientAddress?) -> UInt64? { caller?.distinct.map(BucketKey.key) }
 
-    // MARK: Logouts
+    // MARK: Tokens that end sessions
+
+    /// Runs `verify`. Counts a token without a valid signature for its sender, and a signed token for its signer and
+    /// sender.
+    func limiting<Refusal: Error, Value>(
+        tokenFrom caller: ClientAddress?, signer: (Value) -> Issuer, isForged: (Refusal) -> Bool,
+        _ verify: () async throws(GrantError<Refusal>) -> Value
+    ) async throws(GrantError<Refusal>) -> Value {
+        try GrantError<Refusal>.counting { () throws(RateLimited) in try check(logoutFrom: caller) }
+        let value: Value
+        do throws(GrantError<Refusal>) {
+            value = try await verify()
+        } catch {
+            if case .refused(let reason) = error, isForged(reason) { count(failedLogoutFrom: caller) }
+            throw error
+        }
+        try GrantError<Refusal>.counting { () throws(RateLimited) in
+            try charge(logoutOf: signer(value), from: caller)
+        }
+        return value
+    }
 
     /// Refuses a sender of too many logout tokens without a valid signature. Counts nothing.
-    func check(logoutFrom caller: ClientAddress?) throws(RateLimited) {
+    private func check(logoutFrom caller: ClientAddress?) throws(RateLimited) {
         try check(logoutFailures, .logout, BucketKey.key(logoutFrom: caller), at: now())
     }
 
     /// A logout token without a valid signature. Signed tokens are never counted here, whatever is wrong with them. So
     /// an issuer is not refused for its own mistakes, nor for what others send under its name from elsewhere.
-    func count(failedLogoutFrom caller: ClientAddress?) {
+    private func count(failedLogoutFrom caller: ClientAddress?) {
         _ = logoutFailures?.charge(BucketKey.key(logoutFrom: caller), at: now())
     }
 
     /// A token that an issuer has signed. Each address counts by itself: a thief can send a copied token at will.
-    func charge(logoutOf issuer: Issuer, from caller: ClientAddress?) throws(RateLimited) {
+    private func charge(logoutOf issuer: Issuer, from caller: ClientAddress?) throws(RateLimited) {
         try charge(logout, .logout, BucketKey.key(logoutOf: issuer, from: caller), at: now())
     }
 

@@ -33,8 +33,9 @@ package struct HTTPAnswer: Sendable {
 
     /// All fields of the answer except the connection's own, in every version of HTTP.
     func forEachField(date: String, _ write: (_ name: String, _ value: String) -> Void) {
-        write("Content-Type", contentType)
-        write("Content-Length", String(body.count))
+        if !body.isEmpty { write("Content-Type", contentType) }
+        // RFC 9110 §8.6: a 204 has none.
+        if status != .noContent { write("Content-Length", String(body.count)) }
         write("Cache-Control", cacheControl)
         if cacheControl == "no-store" { write("Pragma", "no-cache") }
         write("X-Content-Type-Options", "nosniff")

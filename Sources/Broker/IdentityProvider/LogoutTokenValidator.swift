@@ -17,59 +17,26 @@ package struct LogoutTokenValidator: LogoutTokenVerifier {
         }
     }
 
-    private let providers: [Issuer: Provider]
+    private let tokens: SignedTokens<LogoutPolicy>
 
     package init(_ providers: [Provider]) {
-        self.providers = Dictionary(providers.map { ($0.keys.issuer, $0) }, uniquingKeysWith: { first, _ in first })
+        tokens = SignedTokens(
+            providers.map {
+                TrustedSigner(issuer: $0.keys.issuer, keys: $0.keys, algorithms: $0.algorithms, policy: $0.policy)
+            })
     }
 
-    /// 1. Compact form, sizes, and a header without dangerous parameters.
-    /// 2. `iss` is a configured IdP, `alg` is on its list, `typ` is `logout+jwt` (§2.4; RFC 8725 §3.11).
-    /// 3. A key of the IdP's current key set verifies the signature. Retired keys do not count, because a logout is
-    ///    current.
-    /// 4. The claims are those of a logout token: ``LogoutTokenClaims/init(_:issuer:policy:at:)``.
+    /// 1. What ``SignedTokens`` checks; `typ` is `logout+jwt` (§2.4; RFC 8725 §3.11).
+    /// 2. The claims are those of a logout token: ``LogoutTokenClaims/init(_:issuer:policy:at:)``.
     package func verify(_ token: LogoutToken, at now: UnixTime) async throws(LogoutError) -> LogoutTokenClaims {
-        let (token, provider) = try parse(token)
-        let verified = try await verified(token, by: provider.keys)
-        do throws(LogoutRefusal) {
-            return try LogoutTokenClaims(verified, issuer: provider.keys.issuer, policy: provider.policy, at: now)
-        } catch {
-            throw .refused(error)
+        try await tokens.verify(token, refusing: LogoutRefusal.init, type: isLogoutType) {
+            (verified, signer) throws(LogoutRefusal) in
+            try LogoutTokenClaims(verified, issuer: signer.issuer, policy: signer.policy, at: now)
         }
-    }
-
-    private func parse(_ token: LogoutToken) throws(LogoutError) -> (CompactJWS, Provider) {
-        let jws: CompactJWS
-        do throws(JWSError) {
-            jws = try CompactJWS(token.octets)
-        } catch {
-            throw .refused(LogoutRefusal(SubjectTokenDefect(error)))
-        }
-        guard let provider = jws.unverifiedIssuer.flatMap(Issuer.init).flatMap({ providers[$0] }) else {
-            throw .refused(.issuer)
-        }
-        do throws(JWSError) {
-            try jws.requireAlgorithm(among: provider.algorithms)
-            guard isLogoutType(jws.header, provider.policy) else { throw .wrongType }
-        } catch {
-            throw .refused(LogoutRefusal(SubjectTokenDefect(error)))
-        }
-        return (jws, provider)
     }
 
     private func isLogoutType(_ header: JOSEHeader, _ policy: LogoutPolicy) -> Bool {
         header.hasType("logout+jwt") || policy.allowsJWTType && (header.type == nil || header.hasType("JWT"))
-    }
-
-    private func verified(_ token: CompactJWS, by keys: ProviderKeys) async throws(LogoutError) -> VerifiedJWS {
-        do throws(IDTokenVerificationError) {
-            return try await keys.verify(token, with: .current).token
-        } catch {
-            switch error {
-            case .refused(let defect): throw .refused(LogoutRefusal(defect))
-            case .outage(let outage): throw .outage(outage)
-            }
-        }
     }
 }
 
@@ -84,6 +51,7 @@ extension LogoutRefusal {
         case .keyRetired: self = .keyRetired
         case .keyRevoked: self = .keyRevoked
         case .badSignature: self = .badSignature
+        case .issuerMismatch: self = .issuer
         // The other defects concern claims, which are not read yet.
         default: self = .malformed
         }
@@ -120,7 +88,7 @@ extension LogoutTokenClaims {
     }
 
     /// In octets.
-    private static let longestTokenID = 255
+    static let longestTokenID = 255
 
     /// Checks `exp` and `nbf`, and returns `iat`. Refuses a long lifetime even if the IdP sets one: a stolen token
     /// would stay useful.

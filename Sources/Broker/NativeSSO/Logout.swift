@@ -32,8 +32,8 @@ package struct Logout: Sendable {
     /// - Parameter claims: The result of ``verify(_:)``.
     /// - Returns: The number of sessions that this call ended.
     package func end(_ claims: LogoutTokenClaims, requestID: UniqueID) async throws(LogoutError) -> Int64 {
-        let record = LogoutRecord(claims, requestID: requestID, milliseconds: clock.milliseconds)
-        return try await LogoutError.port { () async throws(PortError) in try await registry.end(record) }
+        let record = LogoutRecord(claims.signal, requestID: requestID, milliseconds: clock.milliseconds)
+        return try await LogoutError.port { () async throws(PortError) in try await registry.end(record) } ?? 0
     }
 
     /// OpenID Connect Core §3.1.3.7, 3: `aud` may contain only clients that the broker serves. The IdP sends another

@@ -1,4 +1,5 @@
-/// A logout token as presented. It prints as `****`: it names a user.
+/// A logout token, or another JWT by which an identity provider ends sessions, as presented. It prints as `****`: it
+/// names a user.
 package struct LogoutToken: Sendable, CustomStringConvertible, CustomReflectable {
     package let octets: [UInt8]
 
@@ -70,5 +71,12 @@ package struct LogoutTokenClaims: Sendable, Hashable {
         self.issuedAt = issuedAt
         self.tokenID = tokenID
         self.refusedAfter = refusedAfter
+    }
+
+    /// What it asks for.
+    package var signal: ProviderSignal {
+        ProviderSignal(
+            cause: .logoutToken, issuer: issuer, subject: subject, effectiveAt: issuedAt, signer: issuer,
+            tokenID: tokenID, refusedAfter: refusedAfter)
     }
 }

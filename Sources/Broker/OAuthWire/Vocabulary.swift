@@ -109,6 +109,8 @@ public enum OAuthErrorCode: String, Sendable, CaseIterable {
     // RFC 9449 §5 and §8
     case invalidDPoPProof = "invalid_dpop_proof"
     case useDPoPNonce = "use_dpop_nonce"
+    /// RFC 6750 §3.1.
+    case invalidToken = "invalid_token"
     // RFC 6749 §4.1.2.1; §5.2 has no code for server errors.
     case temporarilyUnavailable = "temporarily_unavailable"
     case serverError = "server_error"

@@ -76,6 +76,7 @@ enum EnrolStatement {
             membership: try row.membership(group: "member_group", role: "member_role", ceiling: nil),
             deviceIsBlocked: try row.bool("device_blocked"),
             loginHasEnded: try row.bool("login_ended"),
+            accountIsDisabled: try row.bool("account_disabled"),
             tokenIsUsed: try row.bool("token_used"),
             boundKey: try row.optionalIdentifier("pinned_jkt"),
             proofWasUsed: try row.bool("proof_used"),

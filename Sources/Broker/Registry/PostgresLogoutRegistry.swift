@@ -21,12 +21,19 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
         self.batch = batch
     }
 
-    package func end(_ logout: LogoutRecord) async throws(PortError) -> Int64 {
+    package func end(_ logout: LogoutRecord) async throws(PortError) -> Int64? {
         guard await semaphore.enter() else {
             throw .outage(Outage(.database, "too many logouts at once"))
         }
         defer { semaphore.leave() }
-        guard let begun = try await begin(logout) else { return 0 }
+        guard let begun = try await begin(logout) else { return nil }
+        let ended = logout.cause == .accountEnabled ? 0 : try await endSessions(logout, until: begun)
+        // Another call with the same token may have finished first. What this one ended stays ended.
+        let isFirst = try await finish(logout, ended)
+        return isFirst || logout.cause != .globalTokenRevocation ? ended : nil
+    }
+
+    private func endSessions(_ logout: LogoutRecord, until begun: PostgresValue) async throws(PortError) -> Int64 {
         var ended: Int64 = 0
         if let session = logout.subject.session {
             ended += try await end([.bytes(session.digest), .null], of: logout, until: begun, atMost: 1)
@@ -37,8 +44,6 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
                 ended += try await end([.null, .text(user.string)], of: logout, until: begun, atMost: limit)
             }
         }
-        // Another call with the same token may have finished first.
-        _ = try await finish(logout, ended)
         return ended
     }
 
@@ -47,7 +52,7 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
             [.bytes(logout.digest), .text(logout.issuer.string)] + logout.subject.names
             + [
                 try .instant(logout.issuedAt), .uuid(logout.proposedSessionRowID),
-                .bool(logout.subject.limitsUserToSessionsWithoutSID),
+                .bool(logout.subject.limitsUserToSessionsWithoutSID), .text(logout.cause.rawValue),
             ]
         let begun = try await database.one(LogoutStatements.begin, parameters, of: "a logout") { row in
             try row.optionalTimestamp(0)
@@ -82,7 +87,7 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
             [
                 .uuid(logout.requestID), .bytes(logout.digest), try .instant(logout.rememberedUntil),
                 .text(logout.issuer.string), .bool(logout.subject.session == nil), .int64(ended),
-                .uuid(logout.proposedSessionRowID),
+                .uuid(logout.proposedSessionRowID), .text(logout.cause.rawValue),
             ], of: "a logout"
         ) { row in try row.bool(0) }
     }
@@ -90,14 +95,14 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
 
 enum LogoutStatements {
     /// $1 digest, $2 issuer, $3 sid's SHA-256 or NULL, $4 subject or NULL, $5 issued at, $6 row id of the record, $7 only
-    /// sessions without `sid`.
-    static let begin = Statement("SELECT native_sso.begin_logout($1, $2, $3, $4, $5, $6, $7)")
+    /// sessions without `sid`, $8 cause.
+    static let begin = Statement("SELECT native_sso.begin_logout($1, $2, $3, $4, $5, $6, $7, $8)")
     /// $1 request, $2 issuer, $3 sid's SHA-256 or NULL, $4 subject or NULL, $5 recorded until, $6 after which row, $7 limit, $8
     /// only sessions without `sid`, $9 issued at.
     static let end = Statement("SELECT ended, after FROM native_sso.end_logged_out($1, $2, $3, $4, $5, $6, $7, $8, $9)")
     /// $1 request, $2 digest, $3 when the token becomes too old, $4 issuer, $5 all sessions of a user, $6 number
-    /// ended, $7 row id of the record.
-    static let finish = Statement("SELECT native_sso.finish_logout($1, $2, $3, $4, $5, $6, $7)")
+    /// ended, $7 row id of the record, $8 cause.
+    static let finish = Statement("SELECT native_sso.finish_logout($1, $2, $3, $4, $5, $6, $7, $8)")
 
     static let all = [begin, end, finish]
 }

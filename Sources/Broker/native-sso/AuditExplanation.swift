@@ -51,8 +51,7 @@ extension AuditExplanation {
         case .logoutRecorded:
             self.init(
                 sentence: "The identity provider \(of("issuer")) reported that "
-                    + (record.reason == "subject" ? "a user" : "a session")
-                    + " logged out. Live sessions that this ended: \(of("sessions_ended")).")
+                    + words.end + ". Live sessions that this ended: \(of("sessions_ended")).")
         case .sessionEnded: self = words.sessionEnd
         case .grantRevoked: self = words.revocation
         case .sessionRegistered:
@@ -174,12 +173,24 @@ private struct AuditWords {
         return AuditExplanation(sentence: "\(beginning): \(known.cause) (\(reason)).", remedy: known.remedy)
     }
 
+    /// What the identity provider reported.
+    var end: String {
+        let what = record.reason == "subject" ? "a user" : "a session"
+        return switch details?.string("cause").flatMap(LogoutCause.init(rawValue:)) {
+        case .accountDisabled: "the account of a user is disabled"
+        case .accountEnabled: "the account of a user is enabled again"
+        case .globalTokenRevocation: "all tokens of a user are revoked (global token revocation)"
+        case .sessionRevoked: "\(what) is revoked (security event)"
+        case .logoutToken, nil: "\(what) logged out"
+        }
+    }
+
     /// A logout at the identity provider or an operator ended the session.
     var sessionEnd: AuditExplanation {
         let session = "session \(record.session?.description ?? "unknown")"
         let cause =
             switch record.reason {
-            case "logout": "A logout at the identity provider"
+            case "logout": "A logout or revocation at the identity provider"
             case "app": "\(app) signed the device out and"
             default: actor
             }

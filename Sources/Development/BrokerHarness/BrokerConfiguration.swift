@@ -17,6 +17,8 @@ package struct BrokerConfiguration: Sendable {
         package var audienceAliases: [String] = []
         /// What is allowed of its logout tokens, by the names of the configuration.
         package var logout: [String] = []
+        /// Sections about its security events, such as `security_events: {}`.
+        package var events: [String] = []
         /// `code_relay` as a flow mapping, such as `{ timeout: 2s }`; `nil`: none.
         package var codeRelay: String?
         /// By default every provider but the first has a prefix of its own, as a broker demands it; empty: none.
@@ -66,6 +68,7 @@ package struct BrokerConfiguration: Sendable {
                     disabled: \(isDisabled)
                     enrolment: \(enrolsByExchange ? "exchange" : "off")
                     logout: { \(logout.map { "\($0): true" }.joined(separator: ", ")) }
+                \(events.map { "    \($0)" }.joined(separator: "\n"))
                 \(codeRelay.map { "    code_relay: \($0)" } ?? "")
                 \(prefix.isEmpty ? "" : "    subject_prefix: \"\(prefix)\"")
                 \(sharesSubjectsWith.map { "    shares_subjects_with: \($0)" } ?? "")

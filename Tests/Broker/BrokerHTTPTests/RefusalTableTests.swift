@@ -26,6 +26,7 @@ struct RefusalTableTests {
         + EnrolmentRefusal.allCases.map(Refusal.enrolment) + RefreshRefusal.allCases.map(Refusal.refresh)
         + RateLimited.Limit.allCases.map { .rate(RateLimited($0, retryAfter: 7)) }
         + LogoutRefusal.allCases.map(Refusal.logout) + RevocationRefusal.allCases.map(Refusal.revocation)
+        + EventRefusal.allCases.map(Refusal.event)
         + codes.map(Refusal.code)
 
     static let codes: [CodeRefusal] =
@@ -131,7 +132,7 @@ struct RefusalTableTests {
                 case .enrolment, .code: #expect(kind == .enrolmentRefused)
                 case .refresh: #expect(kind == .refreshRefused)
                 case .logout: #expect(kind == .logoutRefused)
-                case .request, .form, .parameter, .client, .proof, .nonce, .rate, .revocation:
+                case .request, .form, .parameter, .client, .proof, .nonce, .rate, .revocation, .event:
                     #expect(kind == .requestRefused)
                 }
             }

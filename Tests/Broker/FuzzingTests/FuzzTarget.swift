@@ -32,6 +32,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case logoutToken = "logout-token"
     case proof
     case refreshToken = "refresh-token"
+    case revocationRequest = "revocation-request"
+    case securityEvent = "security-event"
 
     /// Whether the reader accepts these octets.
     func check(_ octets: [UInt8]) throws -> Bool {
@@ -55,6 +57,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .logoutToken: try Readers.logoutToken(octets)
         case .proof: try Readers.proof(octets)
         case .refreshToken: try Readers.refreshToken(octets)
+        case .revocationRequest: try Readers.revocationRequest(octets)
+        case .securityEvent: try Readers.securityEvent(octets)
         }
     }
 }

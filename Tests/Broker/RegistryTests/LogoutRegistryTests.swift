@@ -104,8 +104,8 @@ import Testing
             #expect(try await logouts.end(LogoutRecord.told(Self.sid("sid-1"), "one", issuer: other)) == 0)
             #expect(try await Self.live(database) == ["sid-1"])
             #expect(try await logouts.end(LogoutRecord.told(Self.sid("sid-1"), "one")) == 1)
-            #expect(try await logouts.end(LogoutRecord.told(Self.sid("sid-1"), "one")) == 0)
-            #expect(try await logouts.end(LogoutRecord.told(Self.user, "one")) == 0)
+            #expect(try await logouts.end(LogoutRecord.told(Self.sid("sid-1"), "one")) == nil)
+            #expect(try await logouts.end(LogoutRecord.told(Self.user, "one")) == nil)
         }
     }
 
@@ -114,11 +114,11 @@ import Testing
             _ = try await World.make(in: database)
             let logouts = PostgresLogoutRegistry(database: database.service, atOnce: 8)
             let record = LogoutRecord.told(Self.sid("sid-1"), "one")
-            let answers = try await withThrowingTaskGroup(of: Int64.self) { group in
+            let answers = try await withThrowingTaskGroup(of: Int64?.self) { group in
                 for _ in 0..<8 { group.addTask { try await logouts.end(record) } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
-            #expect(answers.sorted() == [0, 0, 0, 0, 0, 0, 0, 1])
+            #expect(answers.count == 8 && answers.compactMap(\.self).reduce(0, +) == 1)
             #expect(try await Self.live(database).isEmpty)
         }
     }

@@ -313,9 +313,9 @@ struct PostgresEnrolmentRegistryTests {
             let now = try await Administration(pool: database.superuser).now()
             let logouts = PostgresLogoutRegistry(database: database.service)
             let record = LogoutRecord(
-                LogoutTokenClaims(
-                    issuer: Self.issuer, subject: .user(Subject(validated: "user")), audience: [], issuedAt: now,
-                    tokenID: "everywhere", refusedAfter: now.adding(360)),
+                ProviderSignal(
+                    cause: .logoutToken, issuer: Self.issuer, subject: .user(Subject(validated: "user")),
+                    effectiveAt: now, signer: Self.issuer, tokenID: "everywhere", refusedAfter: now.adding(360)),
                 requestID: UniqueID(high: 9, low: 9), milliseconds: now.seconds * 1000)
             #expect(try await logouts.end(record) == 0)
             var asked = Asked()

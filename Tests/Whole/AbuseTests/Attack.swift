@@ -113,6 +113,14 @@ extension Attack {
         }.filter { !$0.variants.isEmpty }
     }
 
+    /// What is refused before its body is looked at.
+    static var ofTheWire: [Attack] {
+        (httpAttacks + framingAttacks + sizeAttacks).map { attack in
+            let variants = attack.variants.filter { !$0.verdict.isAudited }
+            return Attack(attack.id, attack.title) { variants }
+        }.filter { !$0.variants.isEmpty }
+    }
+
     /// Exactly these octets, which HTTP/2 cannot express.
     static func raw(
         _ name: String, _ verdict: Verdict, unsayable reason: String,

@@ -34,6 +34,9 @@ extension Abuse {
         @Test(arguments: Attack.ofEveryEndpoint, [Endpoint.revoke, .introspect])
         func backchannel(_ attack: Attack, _ endpoint: Endpoint) async throws { try await run(attack, at: endpoint) }
 
+        @Test(arguments: Attack.ofTheWire, [Endpoint.securityEvents, .globalTokenRevocation])
+        func events(_ attack: Attack, _ endpoint: Endpoint) async throws { try await run(attack, at: endpoint) }
+
         /// A table missing from the digest could change unnoticed.
         @Test func theDigestKnowsEveryTable() async throws {
             let fixture = try await Fixture.shared

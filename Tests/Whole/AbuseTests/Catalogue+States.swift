@@ -44,6 +44,16 @@ extension Catalogue {
         test("E-13", in: codeTests, "fromCodeToSibling")
     }
 
+    private static let eventTests = "AbuseTests/EventScenarioTests.swift"
+
+    /// Security events and global token revocations.
+    @ListBuilder static var events: [Case] {
+        test("Y-01", "Y-02", "Y-03", "Y-04", "Y-05", "Y-06", "Y-07", in: eventTests, "forgedEvent")
+        test("Y-08", in: eventTests, "sessionRevoked")
+        test("Y-09", in: eventTests, "aRevocationIsUsedOnce")
+        test("Y-10", in: "IdentityProviderTests/SecurityEventValidatorTests.swift", "signatureAndKey")
+    }
+
     @ListBuilder static var logout: [Case] {
         test(
             "L-02", "L-03", "L-04", "L-05", "L-06", "L-08", "L-09", in: logoutTests, "forged")

@@ -23,7 +23,7 @@ enum Catalogue {
         let place: Place
     }
 
-    static let count = 210
+    static let count = 220
 
     @ListBuilder static var cases: [Case] {
         http
@@ -39,6 +39,7 @@ enum Catalogue {
         races
         enrolment
         logout
+        events
         sessions
         operation
         commands

@@ -79,7 +79,7 @@ final class Fixture: Sendable {
         var configuration = BrokerConfiguration(
             issuer: Self.broker,
             providers: [
-                BrokerConfiguration.Provider(provider.issuer),
+                Self.provider(provider.issuer),
                 BrokerConfiguration.Provider(
                     otherProvider.issuer, profiles: ["device-id"], algorithms: ["ES256"], admitsOnFirstSight: false),
             ])
@@ -113,12 +113,18 @@ final class Fixture: Sendable {
     /// The ports of ``running`` (plain) and of the tunnel to ``secured`` (TLS).
     var ports: [UInt16] { [running.publicPort, tunnel.port] }
 
+    private static func provider(_ issuer: String) -> BrokerConfiguration.Provider {
+        var provider = BrokerConfiguration.Provider(issuer)
+        provider.events = ["security_events: {}", "global_token_revocation: {}"]
+        return provider
+    }
+
     private static func backchannel(
         at port: UInt16, tls: (certificate: String, key: String)? = nil
     ) -> [String: String] {
         let settings = [
-            "LISTEN": "127.0.0.1:\(port)", "REVOKE": "true", "INTROSPECT": "true", "TLS_CERTIFICATE": tls?.certificate,
-            "TLS_KEY": tls?.key,
+            "LISTEN": "127.0.0.1:\(port)", "REVOKE": "true", "INTROSPECT": "true", "SECURITY_EVENTS": "true",
+            "GLOBAL_TOKEN_REVOCATION": "true", "TLS_CERTIFICATE": tls?.certificate, "TLS_KEY": tls?.key,
         ].compactMapValues(\.self)
         return Dictionary(uniqueKeysWithValues: settings.map { ("NATIVE_SSO_BACKCHANNEL_" + $0, $1) })
     }

@@ -69,25 +69,28 @@ enum Transport: CaseIterable {
     }
 }
 
-/// What takes a form and a client's authentication. Attacks on these are the same for each.
+/// What takes requests. Attacks on message, form and client are the same for each that takes a form; the last two take
+/// tokens, and have the attacks on the message in common.
 enum Endpoint: String, CaseIterable {
     case token
     case revoke
     case introspect
+    case securityEvents = "security-events"
+    case globalTokenRevocation = "global-token-revocation"
 
     /// The backchannel listener is in clear, or over TLS in HTTP/2; one server answers both of its paths.
     var transports: [Transport] {
         switch self {
         case .token: Transport.allCases
         case .revoke: [.clear, .http2]
-        case .introspect: [.clear]
+        case .introspect, .securityEvents, .globalTokenRevocation: [.clear]
         }
     }
 
     /// The body of the answer to a good form; `nil` where it depends on the request. RFC 7009 §2.2, RFC 7662 §2.2.
     var answer: String? {
         switch self {
-        case .token: nil
+        case .token, .securityEvents, .globalTokenRevocation: nil
         case .revoke: "{}"
         case .introspect: #"{"active":false}"#
         }

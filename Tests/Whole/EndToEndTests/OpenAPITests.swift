@@ -24,7 +24,8 @@ import Testing
         let backchannel = try LoopbackPort.free()
         let broker = try installation.startBroker(environment: [
             "NATIVE_SSO_BACKCHANNEL_LISTEN": "127.0.0.1:\(backchannel)", "NATIVE_SSO_BACKCHANNEL_REVOKE": "true",
-            "NATIVE_SSO_BACKCHANNEL_INTROSPECT": "true",
+            "NATIVE_SSO_BACKCHANNEL_INTROSPECT": "true", "NATIVE_SSO_BACKCHANNEL_SECURITY_EVENTS": "true",
+            "NATIVE_SSO_BACKCHANNEL_GLOBAL_TOKEN_REVOCATION": "true",
         ])
         try await broker.untilReady()
         let document = try await Self.withExamples(logins, broker, in: installation.directory)
@@ -41,12 +42,14 @@ import Testing
             document, port: broker.internalPort,
             [
                 "--exclude-path", "/token", "--exclude-path", "/backchannel-logout", "--exclude-path", "/revoke",
-                "--exclude-path", "/introspect",
+                "--exclude-path", "/introspect", "--exclude-path", "/security-events", "--exclude-path",
+                "/global-token-revocation",
             ])
         try await schemathesis.check(
             document, port: backchannel,
             [
-                "--include-path", "/revoke", "--include-path", "/introspect", "--exclude-checks",
+                "--include-path", "/revoke", "--include-path", "/introspect", "--include-path", "/security-events",
+                "--include-path", "/global-token-revocation", "--exclude-checks",
                 "positive_data_acceptance,ignored_auth",
             ])
 

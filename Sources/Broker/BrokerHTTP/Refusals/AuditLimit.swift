@@ -45,7 +45,7 @@ extension Refusal {
     /// the number of such refusals.
     fileprivate var followsProof: Bool {
         switch self {
-        case .wire, .request, .form, .parameter, .proof, .nonce, .logout: false
+        case .wire, .request, .form, .parameter, .proof, .nonce, .logout, .event: false
         case .client(let failure): failure.reason == .assertionReplayed
         case .subjectToken: false
         case .exchange, .enrolment, .code(.enrolment): true

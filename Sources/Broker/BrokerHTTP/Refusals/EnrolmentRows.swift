@@ -23,6 +23,7 @@ extension EnrolmentRefusal: RefusalCase {
             "the app's role in the sharing group is target: no other app may use its logins",
             "The operator changes it: native-sso group member add --role both.")
         case .loginEnded: .init("enrolment_login_ended", "the login is over already", "The user logs in again.")
+        case .accountDisabled: .accountDisabled
         case .deviceBlocked: .deviceBlocked
         case .pinConflict: .pinConflict
         case .tokenUsed: .init("enrolment_token_used",

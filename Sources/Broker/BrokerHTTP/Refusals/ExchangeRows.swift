@@ -114,6 +114,7 @@ extension ExchangeRefusal: RefusalCase {
         case .sessionIdle: .sessionIdle
         case .subjectMismatch: .init("subject_mismatch", "the login that sid names is another user's",
             "Delete the keychain items and log in again. If the refusal stays, the identity provider gives one sid to two users.")
+        case .accountDisabled: .accountDisabled
         case .deviceBlocked: .deviceBlocked
         case .pinConflict: .pinConflict
 
@@ -164,6 +165,10 @@ extension RefusalRow {
 
     static let sessionIdle = RefusalRow("session_idle",
         "no app has used the login for longer than sessions.idle", loginAgain)
+
+    static let accountDisabled = RefusalRow("account_disabled",
+        "the identity provider has reported that the user's account is disabled",
+        "The identity provider enables the account and reports account-enabled. Then the user logs in again.")
 
     static let deviceBlocked = RefusalRow("device_blocked",
         "an operator has blocked the device", "The operator can unblock it: native-sso device unblock.")

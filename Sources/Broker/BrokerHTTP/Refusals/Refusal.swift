@@ -20,6 +20,7 @@ indirect enum Refusal: Error, Sendable {
     case refresh(RefreshRefusal)
     case logout(LogoutRefusal)
     case revocation(RevocationRefusal)
+    case event(EventRefusal)
     /// Over a rate limit: nothing was decided.
     case rate(RateLimited)
 
@@ -60,6 +61,7 @@ indirect enum Refusal: Error, Sendable {
         case .rate(let limited): limited.limit.row
         case .logout(let refusal): refusal.row
         case .revocation(let refusal): refusal.row
+        case .event(let refusal): refusal.row
         }
     }
 
@@ -67,7 +69,7 @@ indirect enum Refusal: Error, Sendable {
     func auditKind(of grant: GrantLabel) -> AuditEvent.Kind? {
         switch self {
         case .wire, .request(.unknownPath), .request(.method): nil
-        case .request, .form, .parameter, .client, .proof, .nonce, .rate, .revocation: .requestRefused
+        case .request, .form, .parameter, .client, .proof, .nonce, .rate, .revocation, .event: .requestRefused
         case .subjectToken: grant == .enrolment ? .enrolmentRefused : .exchangeRefused
         case .exchange: .exchangeRefused
         case .enrolment, .code: .enrolmentRefused
@@ -83,6 +85,8 @@ package enum RequestRefusal: Sendable, CaseIterable {
     case unknownPath
     case method
     case contentType
+    /// At the endpoints for security events and global token revocation.
+    case eventContentType
     case contentEncoding
     /// RFC 6749 §2.3.1: credentials must not be in the URI. The broker refuses every query.
     case query

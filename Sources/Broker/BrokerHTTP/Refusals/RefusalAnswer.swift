@@ -66,6 +66,8 @@ extension RefusalAnswer {
     static let unknownResource = badRequest(.invalidTarget, "The resource must be one audience of the client.")
     static let invalidSubjectToken = invalidRequest("The subject token is not valid.")
     static let invalidLogoutToken = invalidRequest("The logout token is not valid.")
+    static let invalidEventToken = badRequest(.invalidToken, "The token is not valid.")
+    static let invalidEventSubject = invalidRequest("The subject is missing, malformed or not supported.")
     static let scopeBeyondClient = invalidScope("The scope is beyond what the client may have.")
     static let scopeBeyondGrant = invalidScope("The scope is beyond what was granted.")
 }
@@ -90,7 +92,7 @@ extension Refusal {
             }
         case .exchange(_, profile: .deviceID, client: _), .exchange(_, profile: .deviceSecretTransitional, client: _),
             .wire, .request, .form, .parameter, .proof, .subjectToken, .enrolment, .code, .refresh, .logout,
-            .revocation:
+            .revocation, .event:
             break
         }
         return answer

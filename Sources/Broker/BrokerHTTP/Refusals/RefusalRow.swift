@@ -78,7 +78,7 @@ extension RefusalRow {
         + rows(of: EnrolmentRefusal.self, .enrolmentRefused) + rows(of: RelayRefusal.self, .enrolmentRefused)
         + rows(of: ProviderError.self, .enrolmentRefused) + rows(of: ProviderFault.self, .enrolmentRefused)
         + rows(of: RefreshRefusal.self, .refreshRefused) + rows(of: LogoutRefusal.self, .logoutRefused)
-        + rows(of: RevocationRefusal.self, .requestRefused)
+        + rows(of: RevocationRefusal.self, .requestRefused) + rows(of: EventRefusal.self, .requestRefused)
 
     /// The row of a reason in log, audit or metrics; `nil` if this version does not know the reason.
     /// - Parameter kind: Of the audit event. Some reasons belong to several grants, each with its own form of the rule.

@@ -59,6 +59,9 @@ extension RequestRefusal: RefusalCase {
         case .contentType: .init("http_content_type", .invalidRequest("The content type must be application/x-www-form-urlencoded."),
             "the body is not declared as a form",
             "Send Content-Type: application/x-www-form-urlencoded; JSON is not accepted (RFC 6749 §3.2).")
+        case .eventContentType: .init("http_event_content_type", .invalidRequest("The content type is not the one of this endpoint."),
+            "the body is not declared as what this endpoint takes",
+            "Send application/secevent+jwt to /security-events, and application/json to /global-token-revocation.")
         case .contentEncoding: .init("http_content_encoding", .invalidRequest("The body must not be encoded."),
             "the body is compressed", "Send it as it is, without Content-Encoding.")
         case .query: .init("http_query", .invalidRequest("Parameters belong into the body."), "the URL has a query",

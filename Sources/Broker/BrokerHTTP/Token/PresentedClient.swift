@@ -96,31 +96,37 @@ extension ReceivedRequest {
 
     /// The form of a request that must be a form.
     func form(_ rules: FormRules) throws(Refusal) -> FormParameters {
-        guard method == .POST else { throw .request(.method) }
-        guard MediaType.isForm(headers["content-type"]) else { throw .request(.contentType) }
-        guard !headers.contains(name: "content-encoding") else { throw .request(.contentEncoding) }
-        guard !hasQuery else { throw .request(.query) }
+        let body = try body(of: MediaType.form, else: .contentType)
         do throws(FormError) {
-            return try FormDecoder.decode(body.readableBytesView, rules: rules)
+            return try FormDecoder.decode(body, rules: rules)
         } catch {
             throw .form(error)
         }
     }
+
+    /// The body of a POST request without query and coding.
+    func body(of type: String, else refusal: RequestRefusal) throws(Refusal) -> ByteBufferView {
+        guard method == .POST else { throw .request(.method) }
+        guard MediaType.isOne(headers["content-type"], type) else { throw .request(refusal) }
+        guard !headers.contains(name: "content-encoding") else { throw .request(.contentEncoding) }
+        guard !hasQuery else { throw .request(.query) }
+        return body.readableBytesView
+    }
 }
 
 enum MediaType {
-    private static let form = "application/x-www-form-urlencoded"
+    static let form = "application/x-www-form-urlencoded"
 
-    /// `application/x-www-form-urlencoded`, alone or with `charset=UTF-8`, once. RFC 9110 §8.3.1.
-    static func isForm(_ fields: [String]) -> Bool {
+    /// `type`, alone or with `charset=UTF-8`, once. RFC 9110 §8.3.1.
+    static func isOne(_ fields: [String], _ type: String) -> Bool {
         guard fields.count == 1 else { return false }
-        if fields[0].hasSameOctets(as: form) { return true }  // as every client writes it
+        if fields[0].hasSameOctets(as: type) { return true }  // as every client writes it
         let parts = fields[0].lowercased().utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
             .map { OuterWhitespace.removed(from: Substring($0)) }
         switch parts.count {
-        case 1: return parts[0] == form
+        case 1: return parts[0] == type
         case 2:
-            return parts[0] == form
+            return parts[0] == type
                 && ["charset=utf-8", "charset=\"utf-8\""].contains(parts[1])
         default: return false
         }

@@ -33,6 +33,7 @@ private func clientRefusal(_ facts: EnrolmentFacts) -> EnrolmentRefusal? {
 }
 
 private func stateRefusal(_ asked: EnrolmentEntry, _ facts: EnrolmentFacts) -> EnrolmentRefusal? {
+    if facts.accountIsDisabled { return .accountDisabled }
     if facts.loginHasEnded { return .loginEnded }
     if facts.deviceIsBlocked { return .deviceBlocked }
     if asked.request.client.isKnownByKey, let bound = facts.boundKey, bound != asked.request.proof?.key {
@@ -103,6 +104,8 @@ package enum EnrolmentRefusal: Error, Sendable, CaseIterable {
     case clientDisabled
     case clientNotInGroup
     case directionForbidden
+    /// The identity provider has disabled the user's account. RISC 1.0 §2.3.
+    case accountDisabled
     case loginEnded
     case deviceBlocked
     /// The app is bound to another key on this device.

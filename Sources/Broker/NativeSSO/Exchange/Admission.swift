@@ -53,13 +53,17 @@ package struct AdmissionFacts: Sendable {
     /// Whether reuse detection fired for this client in this session after the login of the id_token. Then the registry
     /// wrote nothing. The registry checks it last.
     package let needsLaterLogin: Bool
+    /// Whether the identity provider has disabled the user's account. Read only where a session may begin: the event
+    /// ended all live ones.
+    package let accountIsDisabled: Bool
     /// The recorded grant; `nil`: no grant was recorded.
     package let grant: GrantFacts?
 
     package init(
         now: UnixTime, clientIsEnabled: Bool, source: Membership?, target: Membership?, otherAudienceInGroup: Bool,
         session: SessionFacts?, deviceIsBlocked: Bool, boundKey: KeyThumbprint? = nil, proofWasUsed: Bool = false,
-        assertionWasUsed: Bool = false, needsLaterLogin: Bool = false, grant: GrantFacts?
+        assertionWasUsed: Bool = false, needsLaterLogin: Bool = false, accountIsDisabled: Bool = false,
+        grant: GrantFacts?
     ) {
         self.now = now
         self.clientIsEnabled = clientIsEnabled
@@ -72,6 +76,7 @@ package struct AdmissionFacts: Sendable {
         self.proofWasUsed = proofWasUsed
         self.assertionWasUsed = assertionWasUsed
         self.needsLaterLogin = needsLaterLogin
+        self.accountIsDisabled = accountIsDisabled
         self.grant = grant
     }
 }

@@ -41,7 +41,7 @@ private func sessionRefusal(_ asked: Admission, _ facts: AdmissionFacts) -> Exch
     guard let session = facts.session else {
         // The registry makes the session only together with the grant, so here it may still be missing for a request
         // that is refused for a later reason.
-        return asked.checks.firstSightRefusal
+        return asked.checks.firstSightRefusal ?? (facts.accountIsDisabled ? .accountDisabled : nil)
     }
     if let subject = session.subject {
         guard subject == asked.idToken.subject else { return .subjectMismatch }
@@ -56,7 +56,8 @@ private func sessionRefusal(_ asked: Admission, _ facts: AdmissionFacts) -> Exch
     let begins =
         counts && asked.checks.firstSightRefusal == nil
         && session.makesRoom(for: asked.idToken, after: death, idleLimit: asked.checks.idleLimit)
-    return begins ? nil : ExchangeRefusal(death)
+    guard begins else { return ExchangeRefusal(death) }
+    return facts.accountIsDisabled ? .accountDisabled : nil
 }
 
 private func deviceRefusal(_ asked: Admission, _ facts: AdmissionFacts) -> ExchangeRefusal? {
@@ -113,6 +114,8 @@ package enum ExchangeRefusal: Error, Sendable, CaseIterable {
     case sessionExpired
     case sessionIdle
     case subjectMismatch
+    /// The identity provider has disabled the user's account. RISC 1.0 §2.3.
+    case accountDisabled
     case deviceBlocked
     /// The client is bound to another key on this device, or sent no proof.
     case pinConflict

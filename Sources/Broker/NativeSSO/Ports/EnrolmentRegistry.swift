@@ -58,6 +58,8 @@ package struct EnrolmentFacts: Sendable {
     /// Whether a session of the same IdP session has ended, which ends this login too; or the IdP has ended every
     /// session that the user had when the id_token was issued.
     package let loginHasEnded: Bool
+    /// Whether the identity provider has disabled the user's account.
+    package let accountIsDisabled: Bool
     /// Whether the id_token began a session of another device, or one that is over.
     package let tokenIsUsed: Bool
     /// The key bound to this client on this device before this call; `nil`: no key, or the client has no key binding.
@@ -71,14 +73,15 @@ package struct EnrolmentFacts: Sendable {
 
     package init(
         now: UnixTime, clientIsEnabled: Bool, membership: Membership?, deviceIsBlocked: Bool, loginHasEnded: Bool,
-        tokenIsUsed: Bool, boundKey: KeyThumbprint? = nil, proofWasUsed: Bool = false, assertionWasUsed: Bool = false,
-        session: EnrolledSession?
+        accountIsDisabled: Bool = false, tokenIsUsed: Bool, boundKey: KeyThumbprint? = nil, proofWasUsed: Bool = false,
+        assertionWasUsed: Bool = false, session: EnrolledSession?
     ) {
         self.now = now
         self.clientIsEnabled = clientIsEnabled
         self.membership = membership
         self.deviceIsBlocked = deviceIsBlocked
         self.loginHasEnded = loginHasEnded
+        self.accountIsDisabled = accountIsDisabled
         self.tokenIsUsed = tokenIsUsed
         self.boundKey = boundKey
         self.proofWasUsed = proofWasUsed

@@ -4,37 +4,40 @@ import Crypto
 package protocol LogoutRegistry: Sendable {
     /// Ends the named sessions, blocks those not seen yet from starting later, and consumes the token. Returns when all
     /// of it is committed. After an outage part of it may be done; the same token may be used again then.
-    /// - Returns: The number of sessions that this call ended. A repeated token returns 0 and changes nothing.
-    func end(_ logout: LogoutRecord) async throws(PortError) -> Int64
+    /// - Returns: The number of sessions that this call ended. `nil`: the token was used before, and nothing changed.
+    func end(_ logout: LogoutRecord) async throws(PortError) -> Int64?
 }
 
 /// A logout for the registry.
 package struct LogoutRecord: Sendable {
     /// The X-Request-Id of the logout request.
     package let requestID: UniqueID
-    /// The identity provider that sent the token.
+    /// What the identity provider sent.
+    package let cause: LogoutCause
+    /// The identity provider whose sessions end.
     package let issuer: Issuer
     /// The session or user that the token names.
     package let subject: LogoutSubject
-    /// `iat` of the token.
+    /// `iat` of the token, or `event_timestamp` of the event: later logins are not meant.
     package let issuedAt: UnixTime
-    /// Identifies the token: SHA-256 over its issuer and `jti`.
+    /// Identifies the token of its kind: SHA-256 over its issuer and `jti`.
     package let digest: [UInt8]
     /// Until then the registry remembers that the token was used.
     package let rememberedUntil: UnixTime
     /// The id of a new row that marks the session as ended, if the registry has no row of the session.
     package let proposedSessionRowID: UniqueID
 
-    package init(_ claims: LogoutTokenClaims, requestID: UniqueID, milliseconds: Int64) {
+    package init(_ signal: ProviderSignal, requestID: UniqueID, milliseconds: Int64) {
         var randomness = SystemRandomNumberGenerator()
         self.requestID = requestID
-        issuer = claims.issuer
-        subject = claims.subject
-        issuedAt = claims.issuedAt
+        cause = signal.cause
+        issuer = signal.issuer
+        subject = signal.subject
+        issuedAt = signal.effectiveAt
         // An issuer contains no NUL, so this digest cannot match a `jti` of another issuer.
-        digest = Array(SHA256.hash(data: Array(claims.issuer.string.utf8) + [0] + Array(claims.tokenID.utf8)))
+        digest = Array(SHA256.hash(data: Array(signal.signer.string.utf8) + [0] + Array(signal.tokenID.utf8)))
         // A minute more, for the clocks of the brokers.
-        rememberedUntil = claims.refusedAfter.adding(60)
+        rememberedUntil = signal.refusedAfter.adding(60)
         proposedSessionRowID = .timeOrdered(milliseconds: UInt64(clamping: milliseconds), using: &randomness)
     }
 }

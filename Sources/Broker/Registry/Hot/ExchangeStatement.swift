@@ -70,6 +70,7 @@ enum ExchangeStatement {
             proofWasUsed: try row.bool("proof_used"),
             assertionWasUsed: try row.bool("assertion_used"),
             needsLaterLogin: try row.bool("needs_later_login"),
+            accountIsDisabled: try row.bool("account_disabled"),
             grant: try grant(row))
     }
 

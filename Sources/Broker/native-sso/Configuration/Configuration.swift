@@ -80,6 +80,7 @@ struct Configuration: Sendable {
         }
         log = root.section("log", help: "The log on standard error.") { Log(reading: $0) }
         (identityProviders, subjects) = IdentityProvider.all(reading: root, brokerIssuer: given, sessions)
+        IdentityProvider.checkEvents(of: identityProviders, backchannel, root)
         guard let publicListener, let internalListener, let dpop else { return nil }
         self.publicListener = publicListener
         self.internalListener = internalListener

@@ -76,7 +76,8 @@ extension Broker {
     /// settled, and refusals get their audit record.
     private func group(_ directory: DirectoryRefresh) -> ServiceGroupConfiguration {
         let (keys, audit, pool, lanes, commits, pendingCodes) = (keys, audit, pool, lanes, commits, pendingCodes)
-        let (documents, codes, providers) = (documents, codes.values, providers.map(\.keys))
+        let (documents, codes) = (documents, codes.values)
+        let providers = providers.map(\.keys) + eventKeys.flatMap(\.all)
         let sweep = SweepService(database: pool, logger: logger)
         var services: [any Service] = [
             ClosingService { await pool.shutdown() },

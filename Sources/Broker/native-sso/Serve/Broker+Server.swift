@@ -32,7 +32,9 @@ extension Broker {
                 metrics: metrics, logout: movesLogout ? nil : logout, clock: clock, logger: logger),
             backchannel: configuration.backchannel.map { backchannel in
                 BrokerServer.Backchannel(
-                    endpoint: backchannelEndpoint(backchannel, movesLogout ? logout : nil, clients, metrics, limiter),
+                    endpoint: backchannelEndpoint(
+                        backchannel, movesLogout ? logout : nil, securityEvents(backchannel, metrics, limiter), clients,
+                        metrics, limiter),
                     address: backchannel.listener.listen.socketAddress, limits: backchannel.listener.limits,
                     trustedProxies: backchannel.listener.trustedProxies, identity: tls[1])
             },
@@ -122,16 +124,44 @@ extension Broker {
         let policies = providers.map { ($0.configuration.issuer, $0.configuration.logout) }
         return LogoutEndpoint(
             logout: Logout(
-                tokens: tokens,
-                registry: PostgresLogoutRegistry(
-                    database: shared, atOnce: max(configuration.database.pool * 3 / 8, 1)),
+                tokens: tokens, registry: logouts,
                 directory: snapshot, policies: Dictionary(policies) { first, _ in first }, clock: clock),
             limiter: limiter, audit: audit, metrics: metrics, clock: clock, logger: logger)
     }
 
+    private func securityEvents(
+        _ backchannel: Configuration.Backchannel, _ metrics: BrokerMetrics, _ limiter: RequestLimiter
+    ) -> SecurityEventEndpoint? {
+        guard backchannel.takesEvents || backchannel.takesRevocations else { return nil }
+        func signers(
+            _ source: KeyPath<Configuration.IdentityProvider, Configuration.EventSource?>,
+            _ keys: KeyPath<EventKeys, ProviderKeys?>, standard: String
+        ) -> [TrustedSigner<EventPolicy>] {
+            zip(providers, eventKeys).compactMap { provider, own in
+                guard let source = provider.configuration[keyPath: source] else { return nil }
+                return TrustedSigner(
+                    issuer: source.issuer, keys: own[keyPath: keys] ?? provider.keys,
+                    algorithms: Set(provider.configuration.algorithms),
+                    policy: EventPolicy(
+                        provider: provider.configuration.issuer,
+                        audiences: source.audiences.isEmpty ? [standard] : source.audiences,
+                        reach: provider.configuration.logout.reach))
+            }
+        }
+        let verifier = SecurityEventValidator(
+            events: signers(\.securityEvents, \.events, standard: configuration.issuer.string),
+            revocations: signers(
+                \.globalTokenRevocation, \.revocations,
+                standard: backchannel.url + SecurityEventEndpoint.revocationPath))
+        return SecurityEventEndpoint(
+            events: SecurityEvents(verifier: verifier, registry: logouts, clock: clock),
+            takesEvents: backchannel.takesEvents, takesRevocations: backchannel.takesRevocations, limiter: limiter,
+            metrics: metrics)
+    }
+
     private func backchannelEndpoint(
-        _ backchannel: Configuration.Backchannel, _ logout: LogoutEndpoint?, _ clients: ClientIdentification,
-        _ metrics: BrokerMetrics, _ limiter: RequestLimiter
+        _ backchannel: Configuration.Backchannel, _ logout: LogoutEndpoint?, _ events: SecurityEventEndpoint?,
+        _ clients: ClientIdentification, _ metrics: BrokerMetrics, _ limiter: RequestLimiter
     ) -> BackchannelEndpoint {
         let registry = PostgresRevocationRegistry(
             database: shared, atOnce: max(configuration.database.pool / 4, 1))
@@ -144,7 +174,8 @@ extension Broker {
                 ? Introspection(
                     issuer: configuration.issuer, algorithms: Self.signatureAlgorithms, key: verificationKey,
                     registry: registry, idle: configuration.sessions.idle, clock: clock) : nil,
-            logout: logout, clients: clients, audit: audit, metrics: metrics, clock: clock, logger: logger)
+            logout: logout, events: events, clients: clients, audit: audit, metrics: metrics, clock: clock,
+            logger: logger)
     }
 
     /// The broker's own id_tokens from enrolments, accepted as subject tokens.

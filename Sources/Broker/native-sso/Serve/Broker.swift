@@ -22,6 +22,7 @@ struct Broker: Sendable {
     /// The shared part of the pool for enrolments, codes and logouts. Readiness, snapshots, keys and the audit need
     /// the rest.
     let shared: BoundedExecutor
+    let logouts: PostgresLogoutRegistry
     let ring = KeyRing()
     let keys: KeyRefresh
     let commits: CommitProbe
@@ -38,6 +39,8 @@ struct Broker: Sendable {
     let manager: ServiceManager?
     /// The enabled IdPs in the order of the configuration.
     let providers: [(configuration: Configuration.IdentityProvider, keys: ProviderKeys)]
+    /// Of the signers of events that do not use the keys of their IdP, in the same order.
+    let eventKeys: [EventKeys]
 
     /// - Throws: Errors that waiting does not repair: the key directory, or an invalid setting.
     init(_ configuration: Configuration, manager: ServiceManager? = nil, logger: Logger) throws {
@@ -56,6 +59,7 @@ struct Broker: Sendable {
         let pool = ConnectionPool(connection, history: history) { connections.note($0) }
         self.pool = pool
         shared = BoundedExecutor(pool, atOnce: max(configuration.database.pool - 2, 1))
+        logouts = PostgresLogoutRegistry(database: shared, atOnce: max(configuration.database.pool * 3 / 8, 1))
         keys = KeyRefresh(store: SigningKeyStore(database: pool), provider: provider, ring: ring, logger: logger)
         snapshot = RegistrySnapshot(database: pool)
         commits = CommitProbe(database: pool, clock: clock, logger: logger)
@@ -64,6 +68,7 @@ struct Broker: Sendable {
         }
         let (unpinned, store, ring, clock) = (DocumentClient(), ProviderKeyStore(database: pool), ring, clock)
         var (documents, codes) = ([unpinned], [Issuer: TokenEndpointClient]())
+        var eventKeys: [EventKeys] = []
         providers = configuration.identityProviders.filter { !$0.isDisabled }.map { provider in
             let archive = RegisteredKeyArchive(store, authenticator: ring, clock: clock, logger: logger)
             let own = provider.certificateAuthorities.map { DocumentClient(authorities: $0) }
@@ -71,20 +76,39 @@ struct Broker: Sendable {
             if provider.codeRelay != nil {
                 codes[provider.issuer] = TokenEndpointClient(authorities: provider.certificateAuthorities)
             }
-            let fetcher = KeySetFetcher(
-                issuer: provider.issuer, source: provider.keySource, documents: own ?? unpinned,
-                allowsLoopbackHTTP: configuration.isDevelopment)
-            let keys = ProviderKeys(
-                issuer: provider.issuer, fetcher: fetcher, archive: archive,
-                settings: ProviderKeys.Settings(
-                    refreshInterval: .seconds(provider.keySetRefresh.count),
-                    honoursRetiredKeys: !provider.revokesOnRemoval),
-                wallClock: clock, logger: logger)
-            return (provider, keys)
+            func keys(of issuer: Issuer, from source: KeySource, _ archive: any KeyArchive) -> ProviderKeys {
+                ProviderKeys(
+                    issuer: issuer,
+                    fetcher: KeySetFetcher(
+                        issuer: issuer, source: source, documents: own ?? unpinned,
+                        allowsLoopbackHTTP: configuration.isDevelopment),
+                    archive: archive,
+                    settings: ProviderKeys.Settings(
+                        refreshInterval: .seconds(provider.keySetRefresh.count),
+                        honoursRetiredKeys: !provider.revokesOnRemoval),
+                    wallClock: clock, logger: logger)
+            }
+            func keys(of events: Configuration.EventSource?) -> ProviderKeys? {
+                guard let events, let source = events.keySource else { return nil }
+                return keys(of: events.issuer, from: source, RevokedKeys(archive: archive))
+            }
+            eventKeys.append(
+                EventKeys(
+                    events: keys(of: provider.securityEvents), revocations: keys(of: provider.globalTokenRevocation)))
+            return (provider, keys(of: provider.issuer, from: provider.keySource, archive))
         }
+        self.eventKeys = eventKeys
         self.documents = documents
         self.codes = codes
     }
+}
+
+/// The keys of an IdP's signers of events; `nil`: the IdP's own.
+struct EventKeys: Sendable {
+    let events: ProviderKeys?
+    let revocations: ProviderKeys?
+
+    var all: [ProviderKeys] { [events, revocations].compactMap(\.self) }
 }
 
 struct SystemClock: WallClock {

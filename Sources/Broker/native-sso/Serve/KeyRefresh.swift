@@ -157,6 +157,18 @@ struct RegisteredKeyArchive: KeyArchive {
     }
 }
 
+/// For the keys of a signer of events: what an operator revoked. Its own keys are never recorded, because an archived
+/// key would verify id_tokens of an IdP with the same issuer.
+struct RevokedKeys: KeyArchive {
+    let archive: RegisteredKeyArchive
+
+    func keys(of issuer: Issuer) async throws(PortError) -> ArchivedKeys {
+        ArchivedKeys(revoked: try await archive.keys(of: issuer).revoked)
+    }
+
+    func record(_ keys: [JSONWebKey], of issuer: Issuer) async throws(PortError) {}
+}
+
 extension JSONWebKey {
     /// The JWK with its required members, `use`, `alg` and `kid`, always in the same order.
     fileprivate var octets: [UInt8] {

@@ -23,6 +23,9 @@ package protocol GrantRegistryFixture: Sendable {
 
     func put(_ grant: GrantRow) async throws
 
+    /// Disables the account of a user, whose live sessions go on here.
+    func disable(_ subject: Subject, of issuer: Issuer) async throws
+
     /// Notes a proof that was used.
     func put(_ used: ProofID) async throws
 

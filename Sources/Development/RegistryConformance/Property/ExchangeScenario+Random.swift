@@ -15,6 +15,7 @@ extension ExchangeScenario {
         clientIsEnabled = !randomness.oneIn(12)
         deviceIsBlocked = randomness.mostly(nil, or: [false, false, true])
         wasReplayed = randomness.oneIn(12)
+        accountIsDisabled = randomness.oneIn(6)
         if randomness.oneIn(20) {
             assertion = .random()
             if randomness.oneIn(3) { usedAssertion = assertion?.id }

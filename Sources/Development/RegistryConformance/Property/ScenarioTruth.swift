@@ -26,10 +26,12 @@ extension ExchangeScenario {
             if !session.isEnded { #expect(facts.session?.authTimeAfter == session.authTimeAfter, note) }
         } else if let session {
             // Another began under the name of a dead one.
+            #expect(!accountIsDisabled, note)
             #expect(facts.session?.subject == subject && facts.session?.endedAt == nil, note)
             #expect(session.isEnded || session.expiresIn.count <= 0 || session.lastUsed >= lifetimes.sessionIdle, note)
         } else {
             #expect((facts.session == nil) == (facts.grant == nil), note)
+            #expect(facts.accountIsDisabled == accountIsDisabled, note)
         }
     }
 }

@@ -17,6 +17,7 @@ package final class InMemoryEnrolmentRegistry: EnrolmentRegistry {
         var enabled: Set<ClientID> = []
         var members: [ClientID: Membership] = [:]
         var blocked: Set<DeviceDigest> = []
+        var disabled: Set<Subject> = []
         var sessions: [EnrolledTokenDigest: Session] = [:]
         var entries: [EnrolmentEntry] = []
         var failure: PortError?
@@ -56,6 +57,9 @@ package final class InMemoryEnrolmentRegistry: EnrolmentRegistry {
 
     package func block(_ device: DeviceDigest) { state.withLock { _ = $0.blocked.insert(device) } }
 
+    /// As the identity provider does by a security event.
+    package func disable(_ subject: Subject) { state.withLock { _ = $0.disabled.insert(subject) } }
+
     /// As a logout does.
     package func endAll() {
         state.withLock { state in for token in state.sessions.keys { state.sessions[token]?.hasEnded = true } }
@@ -79,6 +83,7 @@ package final class InMemoryEnrolmentRegistry: EnrolmentRegistry {
         let member = state.members[entry.request.client.id]
         let isEnabled = state.enabled.contains(entry.request.client.id)
         let isBlocked = state.blocked.contains(entry.device)
+        let isDisabled = state.disabled.contains(entry.idToken.subject)
         let loginHasEnded = state.sessions.values.contains {
             $0.hasEnded && $0.login != nil && $0.login == entry.idToken.sessionID
         }
@@ -86,7 +91,7 @@ package final class InMemoryEnrolmentRegistry: EnrolmentRegistry {
         let isUsed = earlier.map { $0.device != entry.device || $0.hasEnded || $0.expiresAt <= state.now } ?? false
         var session: EnrolledSession?
         if entry.checks.isPermitted, !assertionWasUsed, !proofWasUsed, isEnabled, let member, member.role != .target,
-            !isBlocked, fitsPin, !loginHasEnded, !isUsed
+            !isBlocked, fitsPin, !isDisabled, !loginHasEnded, !isUsed
         {
             let recorded =
                 earlier
@@ -101,7 +106,8 @@ package final class InMemoryEnrolmentRegistry: EnrolmentRegistry {
         }
         return EnrolmentFacts(
             now: state.now, clientIsEnabled: isEnabled, membership: member, deviceIsBlocked: isBlocked,
-            loginHasEnded: loginHasEnded, tokenIsUsed: isUsed, boundKey: pinned, proofWasUsed: proofWasUsed,
+            loginHasEnded: loginHasEnded, accountIsDisabled: isDisabled, tokenIsUsed: isUsed, boundKey: pinned,
+            proofWasUsed: proofWasUsed,
             assertionWasUsed: assertionWasUsed, session: session)
     }
 }

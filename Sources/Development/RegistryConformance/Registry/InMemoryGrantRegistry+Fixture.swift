@@ -44,6 +44,10 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
         }
     }
 
+    package func disable(_ subject: Subject, of issuer: Issuer) {
+        state.withLock { _ = $0.disabledAccounts.insert([issuer.string, subject.string]) }
+    }
+
     package func put(_ grant: GrantRow) throws {
         try state.withLock { state in
             guard state.sessions[grant.session] != nil else { throw PortError.broken("a grant needs its session") }

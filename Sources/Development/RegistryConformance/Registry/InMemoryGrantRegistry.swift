@@ -129,6 +129,7 @@ struct RegistryState: Sendable {
     var members: [Member: Membership] = [:]
     var knownDevices: Set<Device> = []
     var blockedDevices: Set<Device> = []
+    var disabledAccounts: Set<[String]> = []
     var sessions: [UniqueID: Session] = [:]
     var families: [UniqueID: TokenFamily] = [:]
     var boundKeys: [Place: KeyThumbprint] = [:]

@@ -35,6 +35,9 @@ extension RegistryState {
             members[Member(issuer: asked.idToken.issuer, client: client)]
         }
         let source = member(asked.idToken.sourceClient)
+        let isLive =
+            session.flatMap { sessions[$0]?.facts(id: $0) }
+            .map { $0.refusal(idleLimit: asked.checks.idleLimit, at: now) == nil } ?? false
         return AdmissionFacts(
             now: now, clientIsEnabled: clientIsEnabled[client.id] ?? false, source: source, target: member(client.id),
             otherAudienceInGroup: asked.otherAudience.allSatisfy { other in
@@ -44,6 +47,8 @@ extension RegistryState {
             deviceIsBlocked: blockedDevices.contains(device),
             boundKey: client.isKnownByKey ? boundKeys[Place(device: device, client: client.id)] : nil,
             proofWasUsed: proofWasUsed, assertionWasUsed: assertionWasUsed, needsLaterLogin: needsLaterLogin,
+            accountIsDisabled: !isLive
+                && disabledAccounts.contains([asked.idToken.issuer.string, asked.idToken.subject.string]),
             grant: grant)
     }
 

@@ -16,7 +16,7 @@ extension ExchangeScenario {
             .selfExchange:
             10
         case .sessionUnknown, .firstSightKeyNotCurrent, .firstSightTokenTooOld, .subjectMismatch,
-            .subjectTokenBeforeEnd, .sessionEnded, .sessionExpired, .sessionIdle:
+            .subjectTokenBeforeEnd, .sessionEnded, .sessionExpired, .sessionIdle, .accountDisabled:
             11
         case .deviceBlocked: 12
         case .pinConflict: 13
@@ -58,6 +58,9 @@ extension ExchangeScenario {
         case .sessionEnded: session?.isEnded = true
         case .sessionExpired: session?.expiresIn = 0
         case .sessionIdle: session?.lastUsed = lifetimes.sessionIdle
+        case .accountDisabled:
+            admitOnFirstSight()
+            accountIsDisabled = true
         case .deviceBlocked: deviceIsBlocked = true
         case .assertionReplayed:
             let used = assertion ?? .random()

@@ -51,6 +51,8 @@ package struct ExchangeScenario: Sendable {
     package var deviceIsBlocked: Bool?
     /// What app 2 has shown on the device before; then the registry has seen it.
     package var pinnedKey: KeyThumbprint?
+    /// Whether the identity provider has disabled the user's account.
+    package var accountIsDisabled = false
     /// Whether a copy of app 2's refresh token was used in the session, just now.
     package var wasReplayed = false
     /// A proof that was presented before.
@@ -124,6 +126,8 @@ package struct ExchangeScenario: Sendable {
             row.wasReplayed = true
             try await fixture.put(row)
         }
+        // After the session, which could not begin any more.
+        if accountIsDisabled { try await fixture.disable(subject, of: issuer) }
         if let usedProof { try await fixture.put(usedProof) }
         if let usedAssertion { try await fixture.put(usedAssertion) }
         if deviceIsBlocked != nil || pinnedKey != nil {

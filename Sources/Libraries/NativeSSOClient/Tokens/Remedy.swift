@@ -46,7 +46,7 @@ extension TokenRefusal {
         // Required twice in a row: the fresh nonces do not reach the app.
         case .useDPoPNonce: .retry(after: nil)
         case .invalidRequest, .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .invalidTarget,
-            .unsupportedTokenType, nil:
+            .unsupportedTokenType, .invalidToken, nil:
             .none
         // The refresh token is bound to a key that the app has lost. The exchange shows whether the login is usable.
         case .invalidDPoPProof: operation == .refresh ? .exchangeAgain : .none

@@ -30,6 +30,7 @@ struct Domain: Sendable {
     let logouts = InMemoryLogoutRegistry()
     let revocations = InMemoryRevocationRegistry()
     let logoutVerifier: StubLogoutTokenVerifier
+    let eventVerifier = StubSecurityEventVerifier(.nothing(signer: issuer))
 
     static let clients: [Client] = [
         client("app-one"), client("app-two"),

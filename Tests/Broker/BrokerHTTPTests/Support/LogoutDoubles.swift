@@ -30,13 +30,33 @@ final class InMemoryLogoutRegistry: LogoutRegistry {
     /// Makes every further call fail; `nil`: calls succeed again.
     func fail(with failure: PortError?) { state.withLock { $0.failure = failure } }
 
-    func end(_ logout: LogoutRecord) async throws(PortError) -> Int64 {
+    func end(_ logout: LogoutRecord) async throws(PortError) -> Int64? {
         let (isFirst, failure) = state.withLock { state in
             if let failure = state.failure { return (false, failure as PortError?) }
             state.records.append(logout)
             return (state.used.insert(logout.digest).inserted, nil)
         }
         if let failure { throw failure }
-        return isFirst ? 1 : 0
+        return isFirst ? 1 : nil
+    }
+}
+
+/// Gives the same preset result for every security event and every revocation.
+final class StubSecurityEventVerifier: SecurityEventVerifier {
+    private let answer: Mutex<Result<SecurityEvent, EventError>>
+
+    init(_ event: SecurityEvent) { answer = Mutex(.success(event)) }
+
+    func answer(_ answer: Result<SecurityEvent, EventError>) { self.answer.withLock { $0 = answer } }
+
+    func verify(event token: LogoutToken, at now: UnixTime) async throws(EventError) -> SecurityEvent {
+        try answer.withLock { $0 }.get()
+    }
+
+    func verify(
+        revocation token: LogoutToken, body: [UInt8], at now: UnixTime
+    ) async throws(EventError) -> ProviderSignal {
+        guard case .signal(let signal) = try answer.withLock({ $0 }).get() else { throw .broken("no signal") }
+        return signal
     }
 }

@@ -133,7 +133,11 @@ struct TestBroker: Sendable {
             introspection: Introspection(
                 issuer: issuer, algorithms: [.es256], key: { _ throws(PortError) in try Domain.verificationKey() },
                 registry: domain.revocations, idle: lifetimes.sessionIdle, clock: domain.clock),
-            logout: options.movesLogout ? logout : nil, clients: clients, audit: domain.audit, metrics: metrics,
+            logout: options.movesLogout ? logout : nil,
+            events: SecurityEventEndpoint(
+                events: SecurityEvents(verifier: domain.eventVerifier, registry: domain.logouts, clock: domain.clock),
+                takesEvents: true, takesRevocations: true, limiter: limiter, metrics: metrics), clients: clients,
+            audit: domain.audit, metrics: metrics,
             clock: domain.clock, logger: logger)
         let server = BrokerServer(
             configuration: BrokerServer.Configuration(

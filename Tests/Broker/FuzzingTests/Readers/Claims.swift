@@ -73,6 +73,48 @@ extension Readers {
         return true
     }
 
+    private static let policy = EventPolicy(
+        provider: Issuer(validated: "https://idp.example.com"), audiences: ["https://sso.example.com"],
+        reach: .withoutSID)
+
+    /// The claims of a security event token.
+    static func securityEvent(_ octets: [UInt8]) throws -> Bool {
+        guard let token = try signed(octets),
+            let event = try? SecurityEvent(token.claims, from: policy.provider, policy, at: now)
+        else { return false }
+        try hold(!token.claims.contains("exp"), "a token with exp")
+        try hold(token.claims.object("events")?.count == 1, "not one event")
+        if case .signal(let signal) = event {
+            try hold(signal.issuer == policy.provider, "another provider's subject")
+            try hold(signal.effectiveAt <= now.adding(60), "an event of the future")
+            let latest = now.adding(SecurityEvent.longestAge).adding(120)
+            try hold(signal.refusedAfter >= now && signal.refusedAfter <= latest, "good until \(signal.refusedAfter)")
+            try hold(signal.cause == .sessionRevoked || signal.subject.session == nil, "an account is no session")
+        }
+        let again = try signed(written(token.claims)).map {
+            try SecurityEvent($0.claims, from: policy.provider, policy, at: now)
+        }
+        try hold(again == event, "a security event is not read as it was written")
+        return true
+    }
+
+    /// The body of a global token revocation, under a good JWT.
+    static func revocationRequest(_ octets: [UInt8]) throws -> Bool {
+        var claims = JSONObject()
+        claims["aud"] = .string(policy.audiences[0])
+        claims["iat"] = .number(JSONNumber(now.seconds))
+        claims["exp"] = .number(JSONNumber(now.seconds + 300))
+        claims["jti"] = .string("one")
+        func read(_ body: [UInt8]) throws -> ProviderSignal {
+            try ProviderSignal(revocation: claims, body: body, from: policy.provider, policy, at: now)
+        }
+        guard let signal = try? read(octets) else { return false }
+        try hold(signal.issuer == policy.provider && signal.subject.session == nil, "not one of its users")
+        guard let body = (try? JSONReader.parse(octets))?.object else { throw Violation(description: "no object") }
+        try hold(try read(written(body)) == signal, "a revocation is not read as it was written")
+        return true
+    }
+
     /// nil unless the payload is an object within the limits.
     private static func signed(_ payload: [UInt8]) throws -> VerifiedJWS? {
         // What cannot be claims is not worth a signature.

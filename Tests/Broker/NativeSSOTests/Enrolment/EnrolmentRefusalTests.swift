@@ -26,6 +26,7 @@ import Testing
         case .loginEnded:
             _ = try await fixture.run("e30.first.c2ln")
             fixture.registry.endAll()
+        case .accountDisabled: fixture.registry.disable(Subject(validated: "user"))
         case .deviceBlocked:
             fixture.registry.block(try fixture.keys.digest(try #require(fixture.device), at: EnrolmentFixture.issuer))
         case .pinConflict:

@@ -58,6 +58,10 @@ enum FixtureSQL {
             date_trunc('second', now()) + make_interval(secs => $9::bigint), $10, $11, $12, $13, $14, $15, $16::integer,
             CASE WHEN $16::integer = $6::integer THEN 0 ELSE $6::integer END, $19::text::int4multirange, $20, $21)
         """)
+    static let disable = Statement(
+        """
+        INSERT INTO native_sso.subject_logout (idp_issuer, subject, disabled_at, recorded_at) VALUES ($1, $2, now(), now())
+        """)
     static let putUsedProof = Statement(
         "INSERT INTO native_sso.used_proof (kind, digest, expires_at) VALUES ($1, $2, now() + interval '1 minute')")
     static let counts = Statement(

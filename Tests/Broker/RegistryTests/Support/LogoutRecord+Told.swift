@@ -7,14 +7,15 @@ extension LogoutRecord {
     /// A logout token that the IdP issued now, or at `issuedAt`.
     static func told(
         _ subject: LogoutSubject, _ tokenID: String,
-        issuer: Issuer = Issuer(validated: "https://idp.example.com"), issuedAt: UnixTime? = nil
+        issuer: Issuer = Issuer(validated: "https://idp.example.com"), issuedAt: UnixTime? = nil,
+        cause: LogoutCause = .logoutToken
     ) -> LogoutRecord {
         // The database runs on this machine.
         let now = UnixTime(seconds: Int64(time(nil)))
         return LogoutRecord(
-            LogoutTokenClaims(
-                issuer: issuer, subject: subject, audience: [], issuedAt: issuedAt ?? now, tokenID: tokenID,
-                refusedAfter: now.adding(360)),
+            ProviderSignal(
+                cause: cause, issuer: issuer, subject: subject, effectiveAt: issuedAt ?? now, signer: issuer,
+                tokenID: tokenID, refusedAfter: now.adding(360)),
             requestID: UniqueID(high: 9, low: 9), milliseconds: now.seconds * 1000)
     }
 }

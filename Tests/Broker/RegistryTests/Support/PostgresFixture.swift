@@ -83,6 +83,10 @@ struct PostgresFixture: GrantRegistryFixture {
             ])
     }
 
+    func disable(_ subject: Subject, of issuer: Issuer) async throws {
+        try await run(FixtureSQL.disable, [.text(issuer.string), .text(subject.string)])
+    }
+
     func put(_ grant: GrantRow) async throws {
         try await run(
             FixtureSQL.putGrant,

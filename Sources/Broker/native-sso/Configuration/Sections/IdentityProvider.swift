@@ -21,6 +21,10 @@ extension Configuration {
         let logout: LogoutPolicy
         /// How its codes are redeemed; `nil`: they are not.
         let codeRelay: CodeRelay?
+        /// Who sends security events about its users; `nil`: nobody.
+        let securityEvents: EventSource?
+        /// Who revokes all tokens of its users; `nil`: nobody.
+        let globalTokenRevocation: EventSource?
 
         var issuer: Issuer { policy.issuer }
     }
@@ -63,6 +67,20 @@ extension Configuration.IdentityProvider {
             "code_relay", help: "Redeem authorization codes for apps. The section may be empty: `{}`."
         ) { Configuration.CodeRelay(reading: $0, keySource: keySource) }
         codeRelay = section.isGiven("code_relay") ? relay : nil
+        securityEvents = section.section(
+            "security_events", help: "Its security events (RFC 8935). The section may be empty: `{}`."
+        ) {
+            Configuration.EventSource(
+                reading: $0, isGiven: section.isGiven("security_events"), provider: issuer, takesAudiences: true)
+        }
+        globalTokenRevocation = section.section(
+            "global_token_revocation",
+            help: "Its requests to revoke all tokens of a user. The section may be empty: `{}`."
+        ) {
+            Configuration.EventSource(
+                reading: $0, isGiven: section.isGiven("global_token_revocation"), provider: issuer,
+                takesAudiences: false)
+        }
         switch keySource {
         case .keySet, .file:
             if let codeRelay, codeRelay.tokenEndpoint == nil, section.isSound {

@@ -134,6 +134,8 @@ extension Configuration {
         let revokes: Bool
         let introspects: Bool
         let takesLogouts: Bool
+        let takesRevocations: Bool
+        let takesEvents: Bool
         /// Others reach the paths under this URL. It has no trailing slash.
         let url: String
 
@@ -141,7 +143,11 @@ extension Configuration {
         /// - Parameter issuer: The broker's; `nil` if it is invalid.
         init?(reading section: Section, isGiven: Bool, issuer: Issuer?, besides others: [PublicAddress]) {
             let isOn =
-                isGiven || ["listen", "revoke", "introspect", "backchannel_logout"].contains(where: section.isGiven)
+                isGiven
+                || [
+                    "listen", "revoke", "introspect", "backchannel_logout", "global_token_revocation",
+                    "security_events",
+                ].contains(where: section.isGiven)
             let listener = PublicListener(reading: section, listen: "127.0.0.1:8082", isOn: isOn)
             revokes = section.flag(
                 "revoke", default: false, help: "Serve `POST /revoke`: apps end their grants and sign out (RFC 7009).")
@@ -151,6 +157,12 @@ extension Configuration {
             takesLogouts = section.flag(
                 "backchannel_logout", default: false,
                 help: "Serve `POST /backchannel-logout` here, and no longer on the internal listener.")
+            takesRevocations = section.flag(
+                "global_token_revocation", default: false,
+                help: "Serve `POST /global-token-revocation`: identity providers end all sessions of a user.")
+            takesEvents = section.flag(
+                "security_events", default: false,
+                help: "Serve `POST /security-events`: identity providers push security events (RFC 8935).")
             let standard = issuer?.withoutTrailingSlash ?? "https://sso.example.com"
             let url = section.value(
                 "url", .url, default: "`issuer`",
@@ -163,7 +175,7 @@ extension Configuration {
             }
             self.url = url ?? standard
             guard isOn else { return nil }
-            if section.isSound, !revokes, !introspects, !takesLogouts {
+            if section.isSound, !revokes, !introspects, !takesLogouts, !takesRevocations, !takesEvents {
                 section.report("revoke", "is false like every path here; set one to true, or remove the section")
             }
             guard let listener else { return nil }

@@ -1,0 +1,144 @@
+import BrokerHarness
+import BrokerTesting
+import StrictCoding
+import Testing
+
+/// A forged or wrong security event token, or JWT of a global token revocation.
+struct EventAttack: Sendable, CustomTestStringConvertible {
+    let id: String
+    let name: String
+    let reason: String
+    let bend: @Sendable (inout LogoutToken, Fixture) throws -> Void
+
+    var testDescription: String { "\(id) \(name)" }
+
+    private static func claim(_ id: String, _ name: String, _ json: String?, _ reason: String) -> EventAttack {
+        EventAttack(id: id, name: "\(name) \(json?.prefix(40) ?? "missing")", reason: reason) { token, _ in
+            token.claims[name] = try json.map(JSONText.value)
+        }
+    }
+
+    private static func time(_ id: String, _ name: String, _ offset: Int64, _ reason: String) -> EventAttack {
+        EventAttack(id: id, name: "\(name) \(offset) s from now", reason: reason) { token, fixture in
+            token.claims[name] = .number(JSONNumber(fixture.now + offset))
+        }
+    }
+
+    private static func header(_ id: String, _ name: String, _ text: String?, _ reason: String) -> EventAttack {
+        EventAttack(id: id, name: "\(name) \(text ?? "missing")", reason: reason) { token, _ in
+            token.header[name] = text.map(JSONValue.string)
+        }
+    }
+
+    /// Of both kinds of token.
+    static let ofBoth: [EventAttack] = [
+        EventAttack(id: "Y-01", name: "the attacker's key under the signer's name", reason: "event_token_bad_signature")
+        {
+            $0.key = try $1.keys.attacker.renamed($1.keys.es256.keyID)
+        },
+        EventAttack(id: "Y-01", name: "an unknown kid", reason: "event_token_unknown_key") { token, fixture in
+            token.key = fixture.keys.attacker
+            token.header["kid"] = .string("attacker")
+        },
+        EventAttack(id: "Y-01", name: "another algorithm", reason: "event_token_alg_not_allowed") { token, fixture in
+            token.key = fixture.keys.es384
+            token.header["alg"] = .string("ES384")
+            token.header["kid"] = .string("curve-384")
+        },
+        header("Y-01", "alg", "none", "event_token_alg_not_allowed"),
+        header("Y-01", "alg", "HS256", "event_token_alg_not_allowed"),
+        EventAttack(id: "Y-01", name: "crit", reason: "event_token_header_refused") { token, _ in
+            token.header["crit"] = .array([.string("exp")])
+        },
+        header("Y-02", "typ", nil, "event_token_wrong_typ"),
+        header("Y-02", "typ", "JWT", "event_token_wrong_typ"),
+        header("Y-02", "typ", "logout+jwt", "event_token_wrong_typ"),
+        header("Y-02", "typ", "at+jwt", "event_token_wrong_typ"),
+        claim("Y-03", "iss", nil, "event_token_iss"),
+        claim("Y-03", "iss", #""https://evil.example""#, "event_token_iss"),
+        EventAttack(id: "Y-03", name: "an issuer without events", reason: "event_token_iss") { token, fixture in
+            token.claims["iss"] = .string(fixture.otherIssuer)
+            token.key = fixture.keys.otherIssuer
+            token.header["kid"] = .string("other-issuer")
+        },
+        claim("Y-04", "aud", nil, "event_token_aud"),
+        claim("Y-04", "aud", #""https://other.example""#, "event_token_aud"),
+        claim("Y-04", "aud", "[]", "event_token_aud"),
+        time("Y-05", "iat", 120, "event_token_iat"),
+        time("Y-05", "iat", -90_000, "event_token_iat"),
+        claim("Y-05", "iat", nil, "event_token_iat"),
+        claim("Y-05", "jti", nil, "event_token_jti"),
+        claim("Y-05", "jti", "\"" + String(repeating: "j", count: 256) + "\"", "event_token_jti"),
+    ]
+
+    static let ofEvents: [EventAttack] = [
+        time("Y-05", "exp", 120, "event_token_exp"),
+        claim("Y-06", "events", nil, "event_events"),
+        claim("Y-06", "events", "{}", "event_events"),
+        claim(
+            "Y-06", "events",
+            #"{"\#(SecurityEventType.sessionRevoked)":{},"\#(SecurityEventType.accountDisabled)":{}}"#, "event_events"),
+        claim(
+            "Y-06", "events", #"{"\#(SecurityEventType.sessionRevoked)":{"event_timestamp":1895000000000}}"#,
+            "event_timestamp"),
+        claim("Y-07", "sub_id", nil, "event_subject_missing"),
+        claim("Y-07", "sub_id", #"{"format":"email","email":"a@example.com"}"#, "event_subject_format"),
+        claim(
+            "Y-07", "sub_id", #"{"format":"iss_sub","iss":"https://evil.example","sub":"user"}"#,
+            "event_subject_foreign"),
+    ]
+
+    static let ofRevocations: [EventAttack] = [
+        claim("Y-05", "exp", nil, "event_token_exp"),
+        time("Y-05", "exp", -61, "event_token_exp"),
+        time("Y-05", "exp", 3600, "event_token_exp"),
+        time("Y-05", "nbf", 120, "event_token_nbf"),
+    ]
+}
+
+enum SecurityEventType {
+    static let sessionRevoked = "https://schemas.openid.net/secevent/caep/event-type/session-revoked"
+    static let accountDisabled = "https://schemas.openid.net/secevent/risc/event-type/account-disabled"
+    static let accountEnabled = "https://schemas.openid.net/secevent/risc/event-type/account-enabled"
+    static let verification = "https://schemas.openid.net/secevent/ssf/event-type/verification"
+}
+
+extension Fixture {
+    /// A good security event about the user of a login.
+    func event(_ type: String, of login: Login) throws -> LogoutToken {
+        var token = logins.logoutEverywhere(login)
+        token.header["typ"] = .string("secevent+jwt")
+        token.claims["aud"] = .string(Self.broker)
+        token.claims["exp"] = nil
+        token.claims["sub"] = nil
+        token.claims["sub_id"] = try JSONText.value(subject(of: login))
+        token.claims["events"] = try JSONText.value(#"{"\#(type)":{}}"#)
+        return token
+    }
+
+    /// A good JWT for one revocation.
+    func revocation() -> LogoutToken {
+        var token = LogoutToken(
+            issuer: issuer, audience: Self.broker + "/global-token-revocation", subject: "client", key: keys.es256)
+        token.header["typ"] = .string("global-token-revocation+jwt")
+        token.claims["events"] = nil
+        return token
+    }
+
+    func subject(of login: Login) -> String {
+        #"{"format":"iss_sub","iss":"\#(issuer)","sub":"\#(login.token.claims.string("sub") ?? "")"}"#
+    }
+
+    func send(event token: String) async throws -> HTTPAnswer {
+        try await HTTPRequest(
+            "POST", "/security-events", fields: [("Content-Type", "application/secevent+jwt")], body: Array(token.utf8)
+        ).send(to: backchannel.port)
+    }
+
+    func send(revocation token: String, _ body: String) async throws -> HTTPAnswer {
+        try await HTTPRequest(
+            "POST", "/global-token-revocation",
+            fields: [("Content-Type", "application/json"), ("Authorization", "Bearer " + token)], body: Array(body.utf8)
+        ).send(to: backchannel.port)
+    }
+}
