@@ -335,6 +335,7 @@ let package = Package(
             name: "NativeSSOCommandTests",
             dependencies: [
                 "native-sso", "BrokerHTTP", "HTTPServer", "BrokerTesting", "ChildProcesses", "IdentityProvider",
+                "KeyModule",
                 "NativeSSO", "JOSE", "OAuthWire", "PostgresClient", "Registry", "StrictCoding", .argumentParser,
                 .logging,
                 .serviceLifecycle,

@@ -162,6 +162,28 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION begin_sweep TO native_sso_broker;
 
+-- How many sessions and grants live, estimated from about 128 pages of each table; and when the last sweep began, in seconds since
+-- 1970, or 0.
+CREATE OR REPLACE FUNCTION registry_size(OUT sessions bigint, OUT grants bigint, OUT swept_at bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
+DECLARE
+    v_pages CONSTANT float8 := 128;
+    v_page CONSTANT float8 := current_setting('block_size');
+    v_percent float8;
+BEGIN
+    v_percent := least(100, 100 * v_pages * v_page / greatest(pg_relation_size('session'), 1));
+    SELECT round(count(*) * 100 / v_percent) INTO sessions
+    FROM session l TABLESAMPLE SYSTEM (v_percent)
+    WHERE l.ended_at IS NULL AND l.expires_at > now();
+    v_percent := least(100, 100 * v_pages * v_page / greatest(pg_relation_size('sso_grant'), 1));
+    SELECT round(count(*) * 100 / v_percent) INTO grants
+    FROM sso_grant g TABLESAMPLE SYSTEM (v_percent) JOIN session l USING (session_id)
+    WHERE g.revoked_at IS NULL AND g.expires_at > now() AND l.ended_at IS NULL AND l.expires_at > now();
+    SELECT CASE WHEN isfinite(s.begun_at) THEN extract(epoch FROM s.begun_at)::bigint ELSE 0 END INTO swept_at FROM sweep s;
+END
+$$;
+GRANT EXECUTE ON FUNCTION registry_size TO native_sso_broker;
+
 -- A sweep deletes rows that ended before this instant. The day allows for clocks that differ.
 CREATE OR REPLACE FUNCTION sweep_limit() RETURNS timestamptz LANGUAGE sql STABLE AS
     $$ SELECT now() - make_interval(days => r.session_days) - interval '1 day' FROM native_sso.retention r WHERE r.only_row $$;

@@ -70,6 +70,7 @@ extension BackchannelEndpoint: Responder {
             try clients.count(caller, &record)
             throw .refused(.wire(fault))
         case .request(let request):
+            record.trace = request.trace
             try clients.count(request.client, &record)
             if let revocation, request.isFor(Self.revocationPath) {
                 record.grant = .revocation

@@ -11,6 +11,8 @@ package final class BrokerMetrics: Sendable {
     private let logouts: [LogoutLabel: Counter]
     private let endedSessions: [EndLabel: Counter]
     private let revokedGrants = Counter()
+    private let reusedGrants = Counter()
+    private let redeliveries = Counter()
     private let sources: [any MetricSource]
 
     package init(sources: [any MetricSource] = []) {
@@ -54,6 +56,12 @@ package final class BrokerMetrics: Sendable {
     /// What a global token revocation or a security event ended.
     func ended(_ sessions: Int64, by label: EndLabel) { endedSessions[label]?.add(sessions) }
 
+    /// Reuse detection revoked a grant.
+    func reuseRevokedGrant() { reusedGrants.add() }
+
+    /// A refresh gave the app the successor of its token again.
+    func redelivered() { redeliveries.add() }
+
     /// For a request that is in no other count.
     func refused(_ refusal: Refusal) { refusals[refusal.reason]?.add() }
 
@@ -95,14 +103,21 @@ package final class BrokerMetrics: Sendable {
         for label in EndLabel.allCases {
             text.sample("sessions_ended_total", [("by", label.rawValue)], endedSessions[label]?.value ?? 0)
         }
-        text.family("grants_revoked_total", "Grants that a revocation by their app ended.", .counter)
-        text.sample("grants_revoked_total", [], revokedGrants.value)
+        text.family(
+            "grants_revoked_total", "Grants that a revocation by their app, or the reuse of a refresh token, ended.",
+            .counter)
+        text.sample("grants_revoked_total", [("by", "revocation")], revokedGrants.value)
+        text.sample("grants_revoked_total", [("by", "reuse")], reusedGrants.value)
+        text.family(
+            "redeliveries_total", "Refreshes that gave an app the successor of its token again.", .counter)
+        text.sample("redeliveries_total", [], redeliveries.value)
         var family = ""
         for sample in sources.flatMap(\.samples) {
             let name = sample.name.description
             if name != family { text.family(name, sample.help.description, sample.kind) }
             family = name
-            text.sample(name, sample.issuer.map { [("issuer", $0)] } ?? [], sample.value)
+            guard let value = sample.value else { continue }
+            text.sample(name, sample.label.map { [($0.name.description, $0.value)] } ?? [], value)
         }
         return text.text
     }

@@ -32,7 +32,8 @@ package struct LogoutEndpoint: Sendable {
     }
 
     func answer(_ request: ReceivedRequest) async -> HTTPAnswer {
-        let record = requestLog.begin()
+        var record = requestLog.begin()
+        record.trace = request.trace
         let outcome: LogoutOutcome
         do throws(TokenError) {
             outcome = .success(try await end(request, record.requestID))
@@ -112,6 +113,10 @@ struct LogoutLog: Sendable {
             "status": .stringConvertible(Int(status.code)),
             "duration_us": .stringConvertible(Int((ContinuousClock.now - record.start).microseconds)),
         ]
+        if let trace = record.trace {
+            metadata["trace_id"] = .string(trace.traceID)
+            metadata["span_id"] = .string(trace.spanID)
+        }
         if case .success(let count) = outcome { metadata["sessions_ended"] = .stringConvertible(Int(count)) }
         logger.log(level: error?.level ?? .info, "logout request", metadata: metadata)
     }

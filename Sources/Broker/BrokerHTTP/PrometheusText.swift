@@ -21,6 +21,10 @@ struct PrometheusText {
         line(name, labels, String(value))
     }
 
+    mutating func sample(_ name: String, _ labels: [(String, String)], _ value: Double) {
+        line(name, labels, Int64(exactly: value).map(String.init) ?? String(value))
+    }
+
     mutating func histogram(_ name: String, _ labels: [(String, String)], _ histogram: Histogram) {
         let counts = histogram.cumulative
         for (bound, count) in zip(Histogram.bounds, counts) {
@@ -33,13 +37,17 @@ struct PrometheusText {
     }
 
     private mutating func header(_ name: String, _ help: String, _ kind: String) {
-        text += "# HELP \(Self.prefix)\(name) \(help)\n# TYPE \(Self.prefix)\(name) \(kind)\n"
+        let name = Self.prefixed(name)
+        text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"
     }
 
     private mutating func line(_ name: String, _ labels: [(String, String)], _ value: String) {
         let list = labels.map { "\($0)=\"\(Self.escaped($1))\"" }.joined(separator: ",")
-        text += "\(Self.prefix)\(name)\(list.isEmpty ? "" : "{\(list)}") \(value)\n"
+        text += "\(Self.prefixed(name))\(list.isEmpty ? "" : "{\(list)}") \(value)\n"
     }
+
+    /// The metrics of the process have the same names for every program.
+    private static func prefixed(_ name: String) -> String { name.hasPrefix("process_") ? name : prefix + name }
 
     private static func escaped(_ value: String) -> String {
         guard value.utf8.contains(where: { [0x0A, 0x22, 0x5C].contains($0) }) else { return value }
@@ -56,24 +64,45 @@ package struct MetricSample: Sendable {
         case gauge
     }
 
-    /// Snake case, without the prefix `native_sso_`; a counter's name ends in `_total`.
+    package typealias Label = (name: StaticString, value: String)
+
+    /// Snake case, without the prefix `native_sso_`, which all get but those of `process_`. A counter's name ends in
+    /// `_total`.
     package let name: StaticString
     package let help: StaticString
     package let kind: Kind
-    package let value: Int64
-    /// An identity provider of the configuration; `nil`: the sample has no label.
-    package let issuer: String?
+    /// `nil`: no value is known yet.
+    package let value: Double?
+    /// Its values come from the configuration, the registry or a closed set; `nil`: the sample has no label.
+    package let label: Label?
 
-    package init(_ name: StaticString, _ help: StaticString, _ kind: Kind, _ value: Int64, issuer: String? = nil) {
-        self.issuer = issuer
+    package init(
+        _ name: StaticString, _ help: StaticString, _ kind: Kind, _ value: some BinaryInteger, label: Label? = nil
+    ) {
+        self.init(name, help, kind, of: Double(value), label: label)
+    }
+
+    /// A value that need not be whole, for example seconds.
+    package init(_ name: StaticString, _ help: StaticString, _ kind: Kind, of value: Double?, label: Label? = nil) {
+        self.label = label
         self.name = name
         self.help = help
         self.kind = kind
         self.value = value
     }
+
+    /// One sample for each label; at least the name, if there is no label yet.
+    package static func each(
+        _ name: StaticString, _ help: StaticString, _ kind: Kind, _ values: [(label: Label, value: Double)]
+    ) -> [MetricSample] {
+        values.isEmpty
+            ? [MetricSample(name, help, kind, of: nil)]
+            : values.map { MetricSample(name, help, kind, of: $0.value, label: $0.label) }
+    }
 }
 
-/// Names are literals, values are numbers, and labels come from the configuration: no caller's input can become a series.
+/// Names are literals, values are numbers, and labels come from the configuration, the registry or a closed set: no
+/// caller's input can become a series.
 package protocol MetricSource: Sendable {
     /// The same names in the same order every time. Samples of one name follow each other.
     var samples: [MetricSample] { get }

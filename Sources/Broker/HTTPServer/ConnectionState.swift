@@ -102,7 +102,8 @@ struct ConnectionState {
             taken = 0
         }
         let memory = taken > 0 ? BufferedBody(of: share, taken) : nil
-        return .request(ReceivedRequest(head: head, body: body, memory: memory, client: client))
+        return .request(
+            ReceivedRequest(head: head, body: body, memory: memory, client: client, trace: origin.trace(headers)))
     }
 
     /// Ends the intake with a fault. `nil` if the intake has already ended.

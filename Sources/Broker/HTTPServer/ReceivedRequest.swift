@@ -13,9 +13,15 @@ package struct ReceivedRequest: Sendable {
     private let memory: BufferedBody?
     /// The sender, for limits. `nil` over a Unix socket if no trusted proxy names an address: see ``TrustedProxies``.
     package let client: ClientAddress?
+    /// `nil` unless a trusted proxy sent one.
+    package let trace: TraceContext?
 
-    init(head: HTTPRequestHead, body: ByteBuffer, memory: BufferedBody? = nil, client: ClientAddress?) {
+    init(
+        head: HTTPRequestHead, body: ByteBuffer, memory: BufferedBody? = nil, client: ClientAddress?,
+        trace: TraceContext?
+    ) {
         self.client = client
+        self.trace = trace
         self.memory = memory
         method = head.method
         headers = head.headers
@@ -44,4 +50,6 @@ struct RequestOrigin: Sendable {
     let proxies: TrustedProxies
 
     func client(_ headers: HTTPHeaders) -> ClientAddress? { proxies.client(of: peer, headers) }
+
+    func trace(_ headers: HTTPHeaders) -> TraceContext? { proxies.include(peer) ? TraceContext(headers) : nil }
 }

@@ -5,7 +5,10 @@ extension KeyRing: TokenSigner {
     package func sign(payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm) async throws(PortError) -> String {
         guard let signer = try loaded().signers[algorithm] else { throw .noActiveKey(for: .accessToken, algorithm) }
         do throws(KeyError) {
-            return try await signer.sign(payload, type: type)
+            let start = ContinuousClock.now
+            let token = try await signer.sign(payload, type: type)
+            count(signatureBy: signer.kid, ContinuousClock.now - start)
+            return token
         } catch {
             throw PortError(error)
         }

@@ -67,7 +67,9 @@ package struct Refresh: Sendable {
             throw RefreshError(error)
         }
         subject.session = facts.grant?.session.id
-        let (_, family) = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
+        subject.provider = facts.grant?.provider
+        let (decision, family) = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
+        subject.isRedelivery = decision == .redelivered
         guard mint.names(family) else { throw .refused(.subjectAmbiguous) }
         // A redelivery returns the same successor as the rotation, so a retry is harmless.
         return try await RefreshError.port { () async throws(PortError) in

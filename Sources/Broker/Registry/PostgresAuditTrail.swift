@@ -27,6 +27,9 @@ package final class PostgresAuditTrail: AuditTrail {
         self.onLoss = onLoss
     }
 
+    /// Events that wait for the database.
+    package var waiting: Int { buffer.count }
+
     package func record(_ event: AuditEvent) { buffer.append(event) }
 
     /// Writes events until ``finish()``, then tries once to write the rest. Events that still fail are lost and
@@ -135,7 +138,8 @@ final class AuditBuffer: Sendable {
         arrival.yield()
     }
 
-    var isEmpty: Bool { state.withLock { $0.events.isEmpty } }
+    var isEmpty: Bool { count == 0 }
+    var count: Int { state.withLock { $0.events.count } }
 
     func finish() { arrival.finish() }
 }

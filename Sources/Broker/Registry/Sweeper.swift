@@ -52,6 +52,13 @@ package struct Sweeper: Sendable {
         return report
     }
 
+    /// How much the database holds, from a sample of about 128 pages of each table.
+    package func size() async throws(PostgresError) -> RegistrySize? {
+        try await query(RetentionStatements.size, []) { row throws(PostgresError) in
+            RegistrySize(sessions: try row.int64(0), grants: try row.int64(1), sweptAt: try row.int64(2))
+        }.first
+    }
+
     /// - Returns: Whether it has finished.
     private func sweep(
         _ statement: Statement, counting removed: (Int64) -> Void
@@ -79,4 +86,14 @@ package struct Sweeper: Sendable {
     ) async throws(PostgresError) -> [Value] {
         try await database.query(statement, parameters).map(decode)
     }
+}
+
+/// How much the database holds.
+package struct RegistrySize: Sendable {
+    /// Sessions that have not ended.
+    package let sessions: Int64
+    /// Grants of such sessions that are not revoked.
+    package let grants: Int64
+    /// When the last sweep began, in seconds since 1970; 0: never.
+    package let sweptAt: Int64
 }

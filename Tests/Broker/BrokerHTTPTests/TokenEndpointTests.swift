@@ -42,6 +42,9 @@ struct TokenEndpointTests {
             #expect(line.string("request_id") == requestID.description)
             #expect(line.string("grant") == "token_exchange")
             #expect(line.string("client_id") == "app-two")
+            #expect(line.string("issuer") == "https://idp.example.com")
+            #expect(line.string("session_id").flatMap(UniqueID.init) != nil)
+            #expect(line.string("trace_id") == nil)
             #expect(line.string("outcome") == "granted")
             #expect(line.number("status")?.int64 == 200)
             #expect(broker.domain.audit.events.isEmpty)
@@ -84,6 +87,14 @@ struct TokenEndpointTests {
             let again = try #require(try await broker.answer(Requests.refresh(token)))
             #expect(
                 try JSONReader.parse(again.body).object?.string("refresh_token") == successor?.string("refresh_token"))
+            #expect(broker.metrics.text.contains("native_sso_redeliveries_total 1\n"))
+            // The successor's successor is in use: two parties hold the first token.
+            let third = try #require(
+                try await broker.answer(Requests.refresh(successor?.string("refresh_token") ?? "")))
+            #expect(third.status == 200)
+            #expect(try await broker.answer(Requests.refresh(token))?.status == 400)
+            #expect(broker.metrics.text.contains("native_sso_grants_revoked_total{by=\"reuse\"} 1\n"))
+            #expect(broker.log.requests.allSatisfy { $0.contains("issuer") && $0.contains("session_id") })
         }
     }
 

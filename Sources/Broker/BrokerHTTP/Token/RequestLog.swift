@@ -10,9 +10,13 @@ struct RequestRecord: Sendable {
     let start: ContinuousClock.Instant
     /// The sender; `nil` over a Unix socket if no trusted proxy names an address.
     var caller: ClientAddress?
+    /// `nil` unless a trusted proxy named one.
+    var trace: TraceContext?
     var grant = GrantLabel.none
     /// Registered, though perhaps not authenticated; never the caller's own text.
     var client: ClientID?
+    /// The identity provider that the request named, before a token proves it.
+    var namedProvider: Issuer?
     /// The login and the grant of the request.
     var subject = AuditSubject()
     /// The client identifier as presented, once the credential is good: failures are counted by it.
@@ -64,24 +68,33 @@ struct RequestLog: Sendable {
         let duration = ContinuousClock.now - record.start
         let (label, reason, refusal) = (error?.label ?? .granted, error?.reason ?? "none", error?.refusal)
         audit.metrics.requestEnded(grant: record.grant, outcome: label, reason: refusal.map { _ in reason }, duration)
+        if record.subject.isRedelivery { audit.metrics.redelivered() }
+        if case .refresh(let reason) = refusal, reason.revokesGrant { audit.metrics.reuseRevokedGrant() }
 
         var client = record.client
         if case .client(let failure) = refusal { client = failure.client }
         if let refusal, let kind = refusal.auditKind(of: record.grant) {
             audit.note(refusal, as: kind, of: record, client: client)
         }
-        var fields: [(name: String, value: LogField)] = [
-            ("client_id", .text(client?.string ?? "unknown")),
-            ("duration_us", .number(Int(duration.microseconds))),
-            ("grant", .text(record.grant.rawValue)),
-            ("outcome", .text(label.rawValue)),
-            ("reason", .text(reason)),
-            ("request_id", .text(record.requestID.description)),
-            ("status", .number(Int(status.code))),
-        ]
+        // In the order of the names.
+        var fields: [(name: String, value: LogField)] = []
+        fields.reserveCapacity(12)
         let leftOut = record.subject.claimsLeftOut
-        if !leftOut.isEmpty { fields.insert(("claims_left_out", .text(leftOut.joined(separator: " "))), at: 0) }
-        if case .rate = refusal { fields.insert(("network", .text(record.caller?.network ?? "unknown")), at: 3) }
+        if !leftOut.isEmpty { fields.append(("claims_left_out", .text(leftOut.joined(separator: " ")))) }
+        fields.append(("client_id", .text(client?.string ?? "unknown")))
+        fields.append(("duration_us", .number(Int(duration.microseconds))))
+        fields.append(("grant", .text(record.grant.rawValue)))
+        if let issuer = record.subject.provider ?? record.namedProvider {
+            fields.append(("issuer", .text(issuer.string)))
+        }
+        if case .rate = refusal { fields.append(("network", .text(record.caller?.network ?? "unknown"))) }
+        fields.append(("outcome", .text(label.rawValue)))
+        fields.append(("reason", .text(reason)))
+        fields.append(("request_id", .text(record.requestID.description)))
+        if let session = record.subject.session { fields.append(("session_id", .text(session.description))) }
+        if let trace = record.trace { fields.append(("span_id", .text(trace.spanID))) }
+        fields.append(("status", .number(Int(status.code))))
+        if let trace = record.trace { fields.append(("trace_id", .text(trace.traceID))) }
         logger.log(level: error?.level ?? .info, message, metadata: LogFields(fields: fields).metadata)
     }
 }

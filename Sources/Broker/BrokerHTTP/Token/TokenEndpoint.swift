@@ -62,6 +62,7 @@ extension TokenEndpoint: Responder {
                 tokens = try await enrol(reader, &record)
             case .tokenExchange:
                 let request = try read(reader, Parameter.subjectToken, &record, as: TokenRequestReader.exchange)
+                record.namedProvider = request.issuer.issuer
                 do throws(ExchangeError) {
                     tokens = try await exchange.run(request, about: &record.subject)
                 } catch {
@@ -110,6 +111,7 @@ extension TokenEndpoint: Responder {
             try clients.count(caller, &record)
             throw .refused(.wire(fault))
         case .request(let request):
+            record.trace = request.trace
             try clients.count(request.client, &record)
             return try prepare(request, &record)
         }
@@ -152,6 +154,7 @@ extension TokenEndpoint: Responder {
     ) async throws(TokenError) -> TokenAnswer {
         record.grant = .enrolment
         let request = try read(reader, Parameter.subjectToken, &record, as: TokenRequestReader.enrolment)
+        record.namedProvider = request.issuer.issuer
         guard let enrolment else { throw .refused(.request(.enrolmentNotEnabled)) }
         do throws(EnrolmentError) {
             return try await enrolment.run(request)
@@ -170,6 +173,7 @@ extension TokenEndpoint: Responder {
         let request = try TokenError.refusing { () throws(Refusal) in
             try reader.code(origin: RequestLimiter.origin(caller), at: providers)
         }
+        record.namedProvider = request.issuer.issuer
         try TokenError.counting { () throws(RateLimited) in try limiter.charge(codeFrom: caller) }
         guard let codes else { throw .refused(.parameter(.grantTypeUnknown)) }
         // A refusal is counted by the client's assertion first, and then by the code.

@@ -56,6 +56,8 @@ package struct AuditSubject: Sendable, Hashable {
     package var provider: Issuer?
     /// Claims that the client's list names, and that were too long for its access token. For the log only.
     package var claimsLeftOut: [String] = []
+    /// Whether a refresh gave the app a successor that it may have lost. For the metrics only.
+    package var isRedelivery = false
 
     package init(
         session: UniqueID? = nil, grant: UniqueID? = nil, sourceClient: ClientID? = nil, provider: Issuer? = nil

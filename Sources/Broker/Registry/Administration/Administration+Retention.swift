@@ -103,6 +103,7 @@ enum RetentionStatements {
         (Statement("SELECT looked_at, removed FROM native_sso.sweep_audit($1)"), \.auditMonths),
     ]
 
+    static let size = Statement("SELECT sessions, grants, swept_at FROM native_sso.registry_size()")
     static let policy = Statement("SELECT session_days, audit_days FROM native_sso.retention")
     static let setPolicy = Statement(
         """
@@ -110,5 +111,5 @@ enum RetentionStatements {
         RETURNING session_days, audit_days
         """)
 
-    static let all = [begin, count, policy, setPolicy] + parts.map(\.statement)
+    static let all = [begin, count, size, policy, setPolicy] + parts.map(\.statement)
 }

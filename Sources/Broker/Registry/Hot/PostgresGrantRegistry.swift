@@ -3,24 +3,30 @@ package import PostgresClient
 
 /// Sessions, groups, devices and grants in PostgreSQL. Each call is one statement and returns after its commit.
 package struct PostgresGrantRegistry: GrantRegistry {
-    private let database: any StatementExecutor
+    private let exchanges: any StatementExecutor
+    private let refreshes: any StatementExecutor
 
     /// The statements of an exchange and of a refresh, for measurement.
     package static var exchanging: Statement { ExchangeStatement.statement }
     package static var refreshing: Statement { RefreshStatement.statement }
 
     package init(database: any StatementExecutor) {
-        self.database = database
+        self.init(exchanges: database, refreshes: database)
+    }
+
+    /// The same database twice, for measurement.
+    package init(exchanges: any StatementExecutor, refreshes: any StatementExecutor) {
+        (self.exchanges, self.refreshes) = (exchanges, refreshes)
     }
 
     package func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts {
-        try await database.one(
+        try await exchanges.one(
             ExchangeStatement.statement, ExchangeStatement.parameters(admission),
             locking: ExchangeStatement.row(admission), of: "exchange", ExchangeStatement.facts)
     }
 
     package func rotate(_ rotation: Rotation) async throws(PortError) -> RotationFacts {
-        try await database.one(
+        try await refreshes.one(
             RefreshStatement.statement, RefreshStatement.parameters(rotation),
             locking: RefreshStatement.row(rotation), of: "refresh", RefreshStatement.facts)
     }

@@ -78,7 +78,7 @@ extension Broker {
         let (keys, audit, pool, lanes, commits, pendingCodes) = (keys, audit, pool, lanes, commits, pendingCodes)
         let (documents, codes) = (documents, codes.values)
         let providers = providers.map(\.keys) + eventKeys.flatMap(\.all)
-        let sweep = SweepService(database: pool, logger: logger)
+        let (sweep, registrySize) = (sweep, registrySize)
         var services: [any Service] = [
             ClosingService { await pool.shutdown() },
             ClosingService { await lanes.shutdown() },
@@ -90,6 +90,7 @@ extension Broker {
                 await keys.refresh()
             },
             BackgroundService.periodic(SweepService.interval) { await sweep.run() },
+            BackgroundService.periodic(RegistryReport.interval) { await registrySize.run() },
             BackgroundService.periodic(CommitProbe.interval) { await commits.run() },
             HangupService {
                 readCertificatesAgain()

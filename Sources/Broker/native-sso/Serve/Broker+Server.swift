@@ -1,3 +1,4 @@
+import ArgumentParser
 import BrokerHTTP
 import HTTPServer
 import IdentityProvider
@@ -18,7 +19,8 @@ extension Broker {
         let limiter = RequestLimiter(configuration.limits)
         let clients = ClientIdentification(
             issuer: configuration.issuer, tokenEndpoint: configuration.dpop.tokenEndpoint, directory: snapshot,
-            assertions: PostgresAssertionRegister(database: lanes), limiter: limiter, clock: clock, logger: logger)
+            assertions: PostgresAssertionRegister(database: databaseTimes.measuring(.assertion, on: lanes)),
+            limiter: limiter, clock: clock, logger: logger)
         let logout = logoutEndpoint(metrics, limiter)
         let movesLogout = configuration.backchannel?.takesLogouts == true
         return BrokerServer(
@@ -58,13 +60,24 @@ extension Broker {
                 ConnectionReport(lanes: lanes, pool: pool, sink: .standardError), connections, commits,
                 KeyCheck(ring: ring), KeySetReport(providers: providers.map(\.keys)),
                 CertificateExpiry(tls.compactMap(\.self)),
+                ProcessReport(
+                    version: NativeSSOCommand.configuration.version, startedAt: startedAt),
+                databaseTimes, SignatureReport(ring: ring), registrySize, sweep,
+                AuditReport(trail: audit, lost: lostAuditEvents),
+                RelayReport(
+                    slots: relaySlots,
+                    relays: providers.compactMap { provider in
+                        provider.configuration.codeRelay.map { (provider.configuration.issuer, $0.policy.atOnce) }
+                    }),
             ])
     }
 
     private func tokenEndpoint(
         _ clients: ClientIdentification, _ metrics: BrokerMetrics, _ limiter: RequestLimiter
     ) -> TokenEndpoint {
-        let registry = PostgresGrantRegistry(database: lanes)
+        let registry = PostgresGrantRegistry(
+            exchanges: databaseTimes.measuring(.exchange, on: lanes),
+            refreshes: databaseTimes.measuring(.refresh, on: lanes))
         let lifetimes = configuration.lifetimes
         let mint = TokenMint(
             issuer: configuration.issuer, signer: ring, refreshTokens: ring, lifetimes: lifetimes,
@@ -75,7 +88,9 @@ extension Broker {
             }, subjects: configuration.subjects, enrolled: enrolledIDTokens)
         let enrolment = Enrolment(
             idTokens: idTokens,
-            registry: PostgresEnrolmentRegistry(database: shared, atOnce: max(configuration.database.pool / 8, 1)),
+            registry: PostgresEnrolmentRegistry(
+                database: databaseTimes.measuring(.enrolment, on: shared),
+                atOnce: max(configuration.database.pool / 8, 1)),
             devices: ring, limits: limiter, mint: mint, clock: clock)
         return TokenEndpoint(
             exchange: Exchange(
@@ -104,9 +119,9 @@ extension Broker {
         return CodeEnrolment(
             relay: ProviderCodeRelay(relayed),
             register: PostgresCodeRegister(
-                database: shared, claims: max(configuration.database.pool / 8, 1),
+                database: databaseTimes.measuring(.code, on: shared), claims: max(configuration.database.pool / 8, 1),
                 settlements: max(configuration.database.pool / 4, 1)),
-            records: ring, enrolment: enrolment, audit: audit, clock: clock, pending: pendingCodes)
+            records: ring, enrolment: enrolment, audit: audit, clock: clock, pending: pendingCodes, slots: relaySlots)
     }
 
     private var proofs: ProofVerifier {
@@ -164,7 +179,7 @@ extension Broker {
         _ clients: ClientIdentification, _ metrics: BrokerMetrics, _ limiter: RequestLimiter
     ) -> BackchannelEndpoint {
         let registry = PostgresRevocationRegistry(
-            database: shared, atOnce: max(configuration.database.pool / 4, 1))
+            database: databaseTimes.measuring(.revocation, on: shared), atOnce: max(configuration.database.pool / 4, 1))
         return BackchannelEndpoint(
             revocation: backchannel.revokes
                 ? Revocation(

@@ -15,6 +15,8 @@ struct Broker: Sendable {
     let configuration: Configuration
     let logger: Logger
     let clock = SystemClock()
+    /// Milliseconds since 1970.
+    let startedAt = SystemClock().milliseconds
     /// For exchanges and refreshes.
     let lanes: BatchingLanes
     /// For everything else.
@@ -28,6 +30,11 @@ struct Broker: Sendable {
     let commits: CommitProbe
     let snapshot: RegistrySnapshot
     let audit: PostgresAuditTrail
+    let lostAuditEvents: Counter
+    let databaseTimes = DatabaseTimes()
+    let registrySize: RegistryReport
+    let sweep: SweepService
+    let relaySlots = RelaySlots()
     /// The first serves all IdPs that the system's CAs vouch for; each other IdP has its own.
     let documents: [DocumentClient]
     /// Codes use their own HTTP connections.
@@ -59,11 +66,16 @@ struct Broker: Sendable {
         let pool = ConnectionPool(connection, history: history) { connections.note($0) }
         self.pool = pool
         shared = BoundedExecutor(pool, atOnce: max(configuration.database.pool - 2, 1))
-        logouts = PostgresLogoutRegistry(database: shared, atOnce: max(configuration.database.pool * 3 / 8, 1))
+        logouts = PostgresLogoutRegistry(database: databaseTimes.measuring(.logout, on: shared), atOnce: max(configuration.database.pool * 3 / 8, 1))
         keys = KeyRefresh(store: SigningKeyStore(database: pool), provider: provider, ring: ring, logger: logger)
         snapshot = RegistrySnapshot(database: pool)
         commits = CommitProbe(database: pool, clock: clock, logger: logger)
-        audit = PostgresAuditTrail(database: pool) { lost in
+        sweep = SweepService(database: pool, logger: logger)
+        registrySize = RegistryReport(database: pool, clock: clock)
+        let lostAuditEvents = Counter()
+        self.lostAuditEvents = lostAuditEvents
+        audit = PostgresAuditTrail(database: databaseTimes.measuring(.audit, on: pool)) { lost in
+            lostAuditEvents.add(Int64(lost))
             logger.error("audit events lost", metadata: ["events": .stringConvertible(lost)])
         }
         let (unpinned, store, ring, clock) = (DocumentClient(), ProviderKeyStore(database: pool), ring, clock)

@@ -57,12 +57,16 @@ struct ConnectionReport: MetricSource {
 }
 
 extension MetricSample {
-    static func gauge(_ name: StaticString, _ help: StaticString, _ value: some BinaryInteger) -> MetricSample {
-        MetricSample(name, help, .gauge, Int64(value))
+    static func gauge(
+        _ name: StaticString, _ help: StaticString, _ value: some BinaryInteger, label: Label? = nil
+    ) -> MetricSample {
+        MetricSample(name, help, .gauge, value, label: label)
     }
 
-    static func counter(_ name: StaticString, _ help: StaticString, _ value: some BinaryInteger) -> MetricSample {
-        MetricSample(name, help, .counter, Int64(value))
+    static func counter(
+        _ name: StaticString, _ help: StaticString, _ value: some BinaryInteger, label: Label? = nil
+    ) -> MetricSample {
+        MetricSample(name, help, .counter, value, label: label)
     }
 }
 
@@ -134,12 +138,12 @@ struct KeySetReport: MetricSource {
             MetricSample(
                 "idp_key_set_age_seconds",
                 "Time since the last good fetch of an identity provider's key set, or since the start.", .gauge,
-                fetches.age.components.seconds, issuer: issuer)
+                fetches.age.components.seconds, label: ("issuer", issuer))
         }
             + all.map { issuer, fetches in
                 MetricSample(
                     "idp_key_set_failures_total", "Fetches of an identity provider's key set that failed.", .counter,
-                    fetches.failed, issuer: issuer)
+                    fetches.failed, label: ("issuer", issuer))
             }
     }
 }

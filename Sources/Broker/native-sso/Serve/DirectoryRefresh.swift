@@ -1,3 +1,5 @@
+import BrokerHTTP
+import HTTPServer
 import IdentityProvider
 import Logging
 import NativeSSO
@@ -59,6 +61,9 @@ struct SweepService: Sendable {
 
     private let sweeper: Sweeper
     private let logger: Logger
+    private let complete = Counter()
+    private let incomplete = Counter()
+    private let failed = Counter()
     private let changes: ChangeLog
 
     init(database: any StatementExecutor, logger: Logger) {
@@ -71,8 +76,10 @@ struct SweepService: Sendable {
         do throws(PostgresError) {
             let report = try await sweeper.sweep(unlessWithin: Self.spacing)
             changes.note(nil, Self.message)
+            if let report { (report.isComplete ? complete : incomplete).add() }
             if let report, !report.isEmpty { log(report) }
         } catch {
+            failed.add()
             changes.note("\(error)", Self.message)
         }
     }
@@ -84,4 +91,14 @@ struct SweepService: Sendable {
     }
 
     private static let message: Logger.Message = "expired records cannot be deleted"
+}
+
+extension SweepService: MetricSource {
+    var samples: [MetricSample] {
+        [("complete", complete), ("incomplete", incomplete), ("failed", failed)].map { outcome, counter in
+            .counter(
+                "sweeps_total", "Sweeps by this broker, which delete expired records. The brokers take turns.",
+                counter.value, label: ("outcome", outcome))
+        }
+    }
 }

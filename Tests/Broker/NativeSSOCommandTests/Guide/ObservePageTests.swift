@@ -7,6 +7,7 @@ import NativeSSO
 import PostgresClient
 import Testing
 
+@testable import KeyModule
 @testable import Registry
 @testable import native_sso
 
@@ -37,9 +38,12 @@ extension GuidePageTests {
         let certificate = try TestCertificate.current()
         let (chain, key) = (try TemporaryFile(certificate.certificate), try TemporaryFile(certificate.key))
         let configuration = try SampleFile.read(
-            SampleFile.adding("public: { tls: { certificate: \(chain.path), key: \(key.path) } }")
-                .replacing("/var/lib/native-sso/keys", with: keys.path))
+            SampleFile.adding(
+                "    code_relay: {}\npublic: { tls: { certificate: \(chain.path), key: \(key.path) } }"
+            )
+            .replacing("/var/lib/native-sso/keys", with: keys.path))
         let broker = try Broker(configuration, logger: Logger(label: "guide") { _ in SwiftLogNoOpLogHandler() })
+        broker.ring.count(signatureBy: "KID", .zero)
         let text = broker.metrics(ConnectionCounts()).text
         let checks = broker.checks.map { check in
             [Markdown.code(check.name.replacing(" https://idp.example.com", with: " ISSUER")), check.help.description]
@@ -142,7 +146,7 @@ extension GuidePageTests {
         "grant":
             "The kind of request: `token_exchange`, `enrolment`, `refresh_token`, `authorization_code`, `revocation`, `introspection` or `none`.",
         "internal": "The port of the internal listener.",
-        "issuer": "The identity provider.",
+        "issuer": "The identity provider. Of a request: the one of its token, or the one that it named.",
         "key": "The RFC 7638 thumbprint of a key.",
         "keys": "How many keys a key set has.",
         "kid": "The name of a client's key.",
@@ -159,11 +163,14 @@ extension GuidePageTests {
         "reason": "The refusal's reason: see [troubleshoot](troubleshoot.md). Of a database connection, why it failed.",
         "request_id": "The X-Request-Id of the answer. `native-sso explain` takes it.",
         "server": "A database server.",
+        "session_id": "The session of a request, as in the audit.",
         "sessions_ended": "How many sessions a logout ended.",
         "signing": "The kid of the active access-token key.",
+        "span_id": "The span of the proxy that sent the request: see [monitoring](monitoring.md).",
         "sqlstate": "PostgreSQL's error code, or `none`.",
         "status": "The HTTP status of the answer.",
         "tls": "Whether the public listener uses TLS.",
+        "trace_id": "The trace of a request, of `traceparent` from a trusted proxy.",
         "usable": "Whether the broker still has a usable key set.",
     ]
 

@@ -21,17 +21,21 @@ package struct CodeEnrolment: Sendable {
     private let orphans: OrphanedTokens
     private let pending: PendingCodes
     private let pauses: CodePauses
-    private let slots = RelaySlots()
+    private let slots: RelaySlots
 
     /// Added to the IdP's deadline, for a database that may be failing over. A request that takes longer counts as
     /// dead.
     static let allowance: Seconds = 30
 
-    /// - Parameter pending: Counts the work that continues without its caller.
+    /// - Parameters:
+    ///   - pending: Counts the work that continues without its caller.
+    ///   - slots: Counts the codes at each identity provider.
     package init(
         relay: any CodeRelay, register: any CodeRegister, records: any RecordAuthenticator, enrolment: Enrolment,
-        audit: any AuditTrail, clock: any WallClock, pending: PendingCodes, pauses: CodePauses = CodePauses()
+        audit: any AuditTrail, clock: any WallClock, pending: PendingCodes, slots: RelaySlots = RelaySlots(),
+        pauses: CodePauses = CodePauses()
     ) {
+        self.slots = slots
         self.relay = relay
         self.register = register
         self.records = records

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// One app holds at most half of an IdP's slots, and one address at most a quarter. A flood blocks only callers with
 /// the same client identifier or the same address.
-final class RelaySlots: Sendable {
+package final class RelaySlots: Sendable {
     private enum Holder: Hashable {
         case everybody(Issuer)
         case client(Issuer, ClientID)
@@ -13,6 +13,8 @@ final class RelaySlots: Sendable {
     }
 
     private let taken = Mutex<[Holder: Int]>([:])
+
+    package init() {}
 
     /// - Returns: `nil`: the caller has a slot, and must return it with ``leave(_:)``.
     func enter(_ request: CodeRequest, atMost limit: Int) -> RelayRefusal? {
@@ -35,6 +37,8 @@ final class RelaySlots: Sendable {
             }
         }
     }
+
+    package func count(at issuer: Issuer) -> Int { taken.withLock { $0[.everybody(issuer), default: 0] } }
 
     var count: Int {
         taken.withLock { taken in
