@@ -19,6 +19,10 @@ package struct BrokerServer: Service {
         package var trustedProxies: TrustedProxies
         /// Of the public listener; `nil`: plaintext.
         package var publicIdentity: CurrentTLSIdentity?
+        /// Of the internal listener; `nil`: plaintext.
+        package var internalIdentity: CurrentTLSIdentity?
+        /// Where metrics are instead of at the internal listener; `nil`: there.
+        package var metricsAddress: ListenerAddress?
         /// Separate limits: a flood on the internal listener takes nothing from the public one.
         package var internalLimits: ListenerLimits
         /// The time for a graceful stop; requests that are still open then are cut off.
@@ -28,7 +32,8 @@ package struct BrokerServer: Service {
             publicAddress: ListenerAddress = ListenerAddress(port: 8080),
             internalAddress: ListenerAddress = ListenerAddress(port: 8081),
             publicLimits: ListenerLimits, trustedProxies: TrustedProxies = .none,
-            publicIdentity: CurrentTLSIdentity? = nil,
+            publicIdentity: CurrentTLSIdentity? = nil, internalIdentity: CurrentTLSIdentity? = nil,
+            metricsAddress: ListenerAddress? = nil,
             internalLimits: ListenerLimits = ListenerLimits(connections: 256, bufferedOctets: 4 << 20),
             drainTimeout: Duration = .seconds(10)
         ) {
@@ -37,6 +42,8 @@ package struct BrokerServer: Service {
             self.publicLimits = publicLimits
             self.trustedProxies = trustedProxies
             self.publicIdentity = publicIdentity
+            self.internalIdentity = internalIdentity
+            self.metricsAddress = metricsAddress
             self.internalLimits = internalLimits
             self.drainTimeout = drainTimeout
         }
@@ -70,6 +77,8 @@ package struct BrokerServer: Service {
         package let `internal`: Int
         /// `nil`: there is no such listener.
         package let backchannel: Int?
+        /// `nil`: there is no such listener.
+        package let metrics: Int?
     }
 
     private let configuration: Configuration
@@ -116,16 +125,25 @@ package struct BrokerServer: Service {
     package func run() async throws {
         let date = DateHeader { [clock] in clock.milliseconds / 1000 }
         let executors = EventLoopExecutors(eventLoopGroup)
-        let start = StartGate(expectsBackchannel: backchannel != nil, onStarted)
+        let start = StartGate(
+            expectsBackchannel: backchannel != nil, expectsMetrics: configuration.metricsAddress != nil, onStarted)
         let publicListener = HTTPListener(
             tokenEndpoint, at: configuration.publicAddress, limits: configuration.publicLimits, date: date,
             executors: executors, proxies: configuration.trustedProxies, identity: configuration.publicIdentity,
             counts: connections, eventLoopGroup: eventLoopGroup, logger: logger
         ) { await start.bound(public: $0) }
         let internalListener = HTTPListener(
-            internalEndpoint, at: configuration.internalAddress, limits: configuration.internalLimits, date: date,
-            executors: executors, eventLoopGroup: eventLoopGroup, logger: logger
+            configuration.metricsAddress == nil ? internalEndpoint : internalEndpoint.withoutMetrics,
+            at: configuration.internalAddress, limits: configuration.internalLimits, date: date,
+            executors: executors, identity: configuration.internalIdentity, eventLoopGroup: eventLoopGroup,
+            logger: logger
         ) { await start.bound(internal: $0) }
+        let metricsListener = configuration.metricsAddress.map { address in
+            HTTPListener(
+                internalEndpoint.monitoring, at: address, limits: configuration.internalLimits, date: date,
+                executors: executors, eventLoopGroup: eventLoopGroup, logger: logger
+            ) { await start.bound(metrics: $0) }
+        }
         let backchannelListener = backchannel.map { backchannel in
             HTTPListener(
                 backchannel.endpoint, at: backchannel.address, limits: backchannel.limits, date: date,
@@ -135,7 +153,7 @@ package struct BrokerServer: Service {
         }
         // Stopped in reverse order, each after the previous one has ended.
         let services: [(any Service)?] = [
-            internalListener, backchannelListener, publicListener, DrainGate(readiness: readiness),
+            metricsListener, internalListener, backchannelListener, publicListener, DrainGate(readiness: readiness),
         ]
         var group = ServiceGroupConfiguration(services: services.compactMap(\.self), logger: logger)
         group.maximumGracefulShutdownDuration = configuration.drainTimeout
@@ -155,20 +173,26 @@ private struct DrainGate: Service {
 
 /// Reports the ports once all are bound.
 private final class StartGate: Sendable {
-    private typealias Bound = (public: Int?, internal: Int?, backchannel: Int?)
+    private typealias Bound = (public: Int?, internal: Int?, backchannel: Int?, metrics: Int?)
 
-    private let ports = Mutex<Bound>((nil, nil, nil))
+    private let ports = Mutex<Bound>((nil, nil, nil, nil))
     private let expectsBackchannel: Bool
+    private let expectsMetrics: Bool
     private let onStarted: @Sendable (BrokerServer.Ports) async -> Void
 
-    init(expectsBackchannel: Bool, _ onStarted: @escaping @Sendable (BrokerServer.Ports) async -> Void) {
+    init(
+        expectsBackchannel: Bool, expectsMetrics: Bool,
+        _ onStarted: @escaping @Sendable (BrokerServer.Ports) async -> Void
+    ) {
         self.expectsBackchannel = expectsBackchannel
+        self.expectsMetrics = expectsMetrics
         self.onStarted = onStarted
     }
 
     func bound(public port: Int) async { await bound { $0.public = port } }
     func bound(internal port: Int) async { await bound { $0.internal = port } }
     func bound(backchannel port: Int) async { await bound { $0.backchannel = port } }
+    func bound(metrics port: Int) async { await bound { $0.metrics = port } }
 
     private func bound(_ change: (inout Bound) -> Void) async {
         let ports = ports.withLock { ports in
@@ -176,9 +200,11 @@ private final class StartGate: Sendable {
             return ports
         }
         guard let publicPort = ports.public, let internalPort = ports.internal,
-            ports.backchannel != nil || !expectsBackchannel
+            ports.backchannel != nil || !expectsBackchannel, ports.metrics != nil || !expectsMetrics
         else { return }
         await onStarted(
-            BrokerServer.Ports(public: publicPort, internal: internalPort, backchannel: ports.backchannel))
+            BrokerServer.Ports(
+                public: publicPort, internal: internalPort, backchannel: ports.backchannel,
+                metrics: ports.metrics))
     }
 }

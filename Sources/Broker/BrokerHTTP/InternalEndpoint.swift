@@ -17,7 +17,8 @@ package struct InternalEndpoint: Sendable {
     private let metadata: ServerMetadata
     private let directory: any ClientDirectory
     private let metrics: BrokerMetrics
-    private let logout: LogoutEndpoint?
+    private var logout: LogoutEndpoint?
+    private var routes = Route.allCases
     private let clock: any WallClock
     private let logger: Logger
 
@@ -39,6 +40,20 @@ package struct InternalEndpoint: Sendable {
 }
 
 extension InternalEndpoint: Responder {
+    /// For a listener of their own: metrics and health, and nothing else.
+    var monitoring: InternalEndpoint {
+        var endpoint = self
+        endpoint.routes = [.liveness, .readiness, .metrics]
+        endpoint.logout = nil
+        return endpoint
+    }
+
+    var withoutMetrics: InternalEndpoint {
+        var endpoint = self
+        endpoint.routes.removeAll { $0 == .metrics }
+        return endpoint
+    }
+
     func answer(_ arrival: Arrival) async -> HTTPAnswer {
         switch arrival {
         case .fault(.method, from: _): refused(.wire(.method), Self.methodNotAllowed("GET, HEAD, POST"))
@@ -46,7 +61,7 @@ extension InternalEndpoint: Responder {
         case .request(let request):
             if let logout, request.isFor(LogoutEndpoint.path) {
                 await logout.answer(request)
-            } else if let route = Route.allCases.first(where: { request.isFor($0.rawValue) }) {
+            } else if let route = routes.first(where: { request.isFor($0.rawValue) }) {
                 [.GET, .HEAD].contains(request.method)
                     ? await answer(route) : refused(.request(.method), Self.methodNotAllowed("GET, HEAD"))
             } else {

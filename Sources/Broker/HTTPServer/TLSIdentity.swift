@@ -11,6 +11,8 @@ package struct TLSIdentity: Sendable {
         case key
         /// The key is not that of the first certificate.
         case mismatch
+        /// Not certificates of authorities in PEM.
+        case authorities
     }
 
     let context: NIOSSLContext
@@ -21,19 +23,31 @@ package struct TLSIdentity: Sendable {
     /// - Parameters:
     ///   - certificates: PEM, the listener's own first, then the intermediate ones.
     ///   - key: PEM.
-    package init(certificates: [UInt8], key: [UInt8]) throws(Defect) {
+    ///   - clientAuthorities: PEM. Clients must show a certificate that one of them issued; `nil`: clients show none.
+    package init(
+        certificates: [UInt8], key: [UInt8], clientAuthorities: [UInt8]? = nil
+    ) throws(Defect) {
         guard let chain = try? NIOSSLCertificate.fromPEMBytes(certificates), let own = chain.first else {
             throw .certificate
         }
         guard let key = try? NIOSSLPrivateKey(bytes: key, format: .pem) else { throw .key }
-        guard let context = try? NIOSSLContext(configuration: Self.configuration(chain, key)) else { throw .mismatch }
+        var configuration = Self.configuration(chain, key)
+        if let clientAuthorities {
+            guard let authorities = try? NIOSSLCertificate.fromPEMBytes(clientAuthorities), !authorities.isEmpty else {
+                throw .authorities
+            }
+            configuration.trustRoots = .certificates(authorities)
+            // Every holder of a certificate may ask: its names mean nothing here.
+            configuration.certificateVerification = .noHostnameVerification
+        }
+        guard let context = try? NIOSSLContext(configuration: configuration) else { throw .mismatch }
         self.context = context
         notBefore = Int64(own.notValidBefore)
         notAfter = Int64(own.notValidAfter)
     }
 
     /// TLS 1.3, and 1.2 with forward secrecy and authenticated encryption: RFC 9325 §4.2. No renegotiation, no early
-    /// data, no client certificates.
+    /// data.
     private static func configuration(_ chain: [NIOSSLCertificate], _ key: NIOSSLPrivateKey) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))

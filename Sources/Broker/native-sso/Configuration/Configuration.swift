@@ -14,6 +14,8 @@ struct Configuration: Sendable {
     let isDevelopment: Bool
     let publicListener: PublicListener
     let internalListener: InternalListener
+    /// `nil`: metrics are at the internal listener.
+    let metrics: MetricsListener?
     /// `nil`: there is no such listener.
     let backchannel: Backchannel?
     let database: Database
@@ -60,6 +62,11 @@ struct Configuration: Sendable {
                 besides: [publicListener?.listen, (internalListener?.listen).map(PublicAddress.host)].compactMap(\.self)
             )
         }
+        let taken = [publicListener?.listen.internet, internalListener?.listen, backchannel?.listener.listen.internet]
+        metrics = root.section(
+            "metrics",
+            help: "An address of their own for metrics and health. By default the internal listener has them."
+        ) { MetricsListener(reading: $0, besides: taken.compactMap(\.self)) }
         database = root.section("database", help: "The PostgreSQL that holds clients, sessions and grants.") {
             Database(reading: $0)
         }
@@ -98,8 +105,11 @@ struct Configuration: Sendable {
             unboundRefreshGrace: tokens.unboundRefreshGrace, sessionIdle: sessions.idle)
     }
 
-    /// The listeners that can have TLS.
+    /// The listeners that take connections from everywhere.
     var listeners: [PublicListener] { [publicListener] + (backchannel.map { [$0.listener] } ?? []) }
+
+    /// The TLS files of the public, the internal and the backchannel listener; `nil` without TLS.
+    var tlsFiles: [TLSFiles?] { [publicListener.tls, internalListener.tls, backchannel?.listener.tls] }
 
     /// Whether any app may enrol its login by id_token.
     var enrolsByExchange: Bool { identityProviders.contains { !$0.isDisabled && $0.policy.enrolsByExchange } }

@@ -125,8 +125,8 @@ extension Broker {
 
     /// Reloads certificates and keys. Existing connections keep the old ones. Invalid files change nothing.
     private func readCertificatesAgain() {
-        for (listener, tls) in zip(configuration.listeners, tls) {
-            if let files = listener.tls, let tls { read(files, for: tls) }
+        for (files, tls) in zip(configuration.tlsFiles, tls) {
+            if let files, let tls { read(files, for: tls) }
         }
     }
 

@@ -27,7 +27,8 @@ extension Broker {
             configuration: BrokerServer.Configuration(
                 publicAddress: listener.listen.socketAddress,
                 internalAddress: configuration.internalListener.listen.socketAddress,
-                publicLimits: listener.limits, trustedProxies: listener.trustedProxies, publicIdentity: tls[0]),
+                publicLimits: listener.limits, trustedProxies: listener.trustedProxies, publicIdentity: tls[0],
+                internalIdentity: tls[1], metricsAddress: configuration.metrics?.listen.socketAddress),
             tokenEndpoint: tokenEndpoint(clients, metrics, limiter),
             internalEndpoint: InternalEndpoint(
                 readiness: readiness, keys: PublishedKeyRing(ring: ring), metadata: metadata, directory: snapshot,
@@ -38,7 +39,7 @@ extension Broker {
                         backchannel, movesLogout ? logout : nil, securityEvents(backchannel, metrics, limiter), clients,
                         metrics, limiter),
                     address: backchannel.listener.listen.socketAddress, limits: backchannel.listener.limits,
-                    trustedProxies: backchannel.listener.trustedProxies, identity: tls[1])
+                    trustedProxies: backchannel.listener.trustedProxies, identity: tls[2])
             },
             readiness: readiness, clock: clock, connections: connections, logger: logger
         ) { [logger, manager, backchannel = configuration.backchannel] ports in
@@ -46,6 +47,7 @@ extension Broker {
             var metadata: Logger.Metadata = [
                 "internal": .stringConvertible(ports.internal), "tls": .stringConvertible(listener.tls != nil),
             ]
+            if let port = ports.metrics { metadata["metrics"] = .stringConvertible(port) }
             metadata["public"] = listener.listen.bound(to: ports.public)
             if let port = ports.backchannel, let listen = backchannel?.listener.listen {
                 metadata["backchannel"] = listen.bound(to: port)

@@ -40,7 +40,7 @@ struct Broker: Sendable {
     /// Codes use their own HTTP connections.
     let codes: [Issuer: TokenEndpointClient]
     let pendingCodes = PendingCodes()
-    /// The certificate of each of ``Configuration/listeners``; `nil` without TLS.
+    /// The certificate of each of ``Configuration/tlsFiles``; `nil` without TLS.
     let tls: [CurrentTLSIdentity?]
     /// `nil`: no service manager asked for messages.
     let manager: ServiceManager?
@@ -54,7 +54,7 @@ struct Broker: Sendable {
         self.configuration = configuration
         self.manager = manager
         self.logger = logger
-        tls = configuration.listeners.map { $0.tls.map { CurrentTLSIdentity($0.identity) } }
+        tls = configuration.tlsFiles.map { $0.map { CurrentTLSIdentity($0.identity) } }
         let provider = configuration.keys.provider()
         try provider.check()
         let connection = try configuration.database.connection(pool: configuration.database.pool)

@@ -27,6 +27,9 @@ struct TestBroker: Sendable {
         /// Replaces the port.
         var inheritedSocket: CInt?
         var identity: CurrentTLSIdentity?
+        var internalIdentity: CurrentTLSIdentity?
+        /// Whether metrics have a listener of their own.
+        var movesMetrics = false
         var drainTimeout = Duration.seconds(10)
         /// Whether proofs must carry a nonce.
         var asksForNonce = false
@@ -80,7 +83,7 @@ struct TestBroker: Sendable {
     private init() throws {
         domain = try Domain()
         metrics = BrokerMetrics(sources: [TestGauges(), connections])
-        ports = BrokerServer.Ports(public: 0, internal: 0, backchannel: nil)
+        ports = BrokerServer.Ports(public: 0, internal: 0, backchannel: nil, metrics: nil)
         group = GroupBox()
     }
 
@@ -146,7 +149,8 @@ struct TestBroker: Sendable {
                 }
                     ?? .init(port: options.publicPort),
                 internalAddress: .init(port: 0), publicLimits: options.limits, trustedProxies: options.trustedProxies,
-                publicIdentity: options.identity,
+                publicIdentity: options.identity, internalIdentity: options.internalIdentity,
+                metricsAddress: options.movesMetrics ? .init(port: 0) : nil,
                 internalLimits: options.limits, drainTimeout: options.drainTimeout),
             tokenEndpoint: endpoint,
             internalEndpoint: InternalEndpoint(

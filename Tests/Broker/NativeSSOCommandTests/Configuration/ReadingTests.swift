@@ -1,4 +1,5 @@
 import BrokerHTTP
+import BrokerTesting
 import Foundation
 import Glibc
 import IdentityProvider
@@ -97,6 +98,38 @@ import Testing
         let configuration = try SampleFile.read(
             SampleFile.adding("public: { listen: 127.0.0.1:0 }\ninternal: { listen: 127.0.0.1:0 }"))
         #expect(configuration.internalListener.listen.port == 0)
+    }
+
+    @Test func theInternalListenerMayBeAnywhereIfItAsksForCertificates() throws {
+        let certificate = try TestCertificate.current()
+        let (chain, key) = (try TemporaryFile(certificate.certificate), try TemporaryFile(certificate.key))
+        func yaml(_ more: String) -> String {
+            SampleFile.adding(
+                "internal: { listen: '10.0.0.1:8081', tls: { certificate: \(chain.path), key: \(key.path)\(more) } }")
+        }
+        let tls = try SampleFile.read(yaml(", client_ca: \(chain.path)")).internalListener.tls
+        #expect(tls?.clientAuthorities == chain.path)
+        #expect(SampleFile.problems(yaml("")).contains { $0.contains("internal.listen: the internal listener knows") })
+        #expect(
+            SampleFile.problems(yaml(", client_ca: \(key.path)")).contains {
+                $0.contains("internal.tls.client_ca: the file holds no certificates of authorities")
+            })
+    }
+
+    @Test func metricsMayHaveAnAddressOfTheirOwn() throws {
+        #expect(try SampleFile.read(SampleFile.minimal).metrics == nil)
+        let metrics = try SampleFile.read(SampleFile.adding("metrics: { listen: '127.0.0.1:8083' }")).metrics
+        #expect(metrics?.listen.port == 8083)
+        for (listen, problem) in [("10.0.0.1:8083", "asks for no password"), ("127.0.0.1:8081", "already takes")] {
+            #expect(
+                SampleFile.problems(SampleFile.adding("metrics: { listen: '\(listen)' }")).contains {
+                    $0.contains("metrics.listen") && $0.contains(problem)
+                }, "\(listen)")
+        }
+        #expect(
+            try SampleFile.read(
+                SampleFile.adding("metrics: { listen: '10.0.0.1:8083', allow_non_loopback: true }")
+            ).metrics != nil)
     }
 
     @Test func shortAbsoluteLifetimeCarriesIdleWithIt() throws {

@@ -150,11 +150,11 @@ import Testing
             "10: public.trusted_proxies: unix is for a listener on a Unix socket, and listen is an address"),
         .added(
             "internal: { listen: 0.0.0.0:8081 }",
-            "10: internal.listen: the internal listener knows no passwords: listen on loopback, such as 127.0.0.1:8081, or set allow_non_loopback: true where the network keeps strangers away"
+            "10: internal.listen: the internal listener knows no passwords: listen on loopback, such as 127.0.0.1:8081, set tls.client_ca, or set allow_non_loopback: true where the network keeps strangers away"
         ),
         .added(
             "internal: { listen: \"[::ffff:127.0.0.1]:8081\" }",
-            "10: internal.listen: the internal listener knows no passwords: listen on loopback, such as 127.0.0.1:8081, or set allow_non_loopback: true where the network keeps strangers away"
+            "10: internal.listen: the internal listener knows no passwords: listen on loopback, such as 127.0.0.1:8081, set tls.client_ca, or set allow_non_loopback: true where the network keeps strangers away"
         ),
         .added(
             "development: true\ninternal: { listen: 0.0.0.0:8081, allow_non_loopback: true }",

@@ -154,6 +154,7 @@ extension GuidePageTests {
         "lines": "How many log lines were lost.",
         "max_connections": "`public.max_connections`.",
         "message": "The database's or libpq's words.",
+        "metrics": "The port of the metrics listener.",
         "network": "The /24 or /48 of a request that met a rate limit.",
         "not_after": "When the certificate expires.",
         "outcome": "`granted`, `refused`, `unavailable` or `failed`; of a logout see `native_sso_logouts_total`.",

@@ -96,13 +96,20 @@ extension Configuration {
     }
 
     /// `internal`: where operators and the identity provider reach health, metrics, keys, metadata and logout.
-    struct InternalListener: Sendable, Hashable {
+    struct InternalListener: Sendable {
         let listen: ListenAddress
+        /// `nil`: plain HTTP.
+        let tls: TLSFiles?
 
         init?(reading section: Section, publicListener: ListenAddress?) {
             let allowsOthers = section.flag(
                 "allow_non_loopback", default: false,
                 help: "Let `listen` be another address. The internal listener asks for no password.")
+            tls = section.section("tls", help: "TLS at the internal listener.") { inner in
+                let isGiven =
+                    section.isGiven("tls") || ["certificate", "key", "client_ca"].contains(where: inner.isGiven)
+                return TLSFiles(reading: inner, isGiven: isGiven, asksClients: true)
+            }
             guard
                 let listen = section.value(
                     "listen", .text("an address and a port"), defaultText: "127.0.0.1:8081",
@@ -114,11 +121,11 @@ extension Configuration {
             if !listen.isLoopback, section.isDevelopment {
                 section.report(
                     "listen", "with development: true every listener must be on loopback, such as 127.0.0.1:8081")
-            } else if !listen.isLoopback, !allowsOthers {
+            } else if !listen.isLoopback, !allowsOthers, tls?.clientAuthorities == nil {
                 section.report(
                     "listen",
-                    "the internal listener knows no passwords: listen on loopback, such as 127.0.0.1:8081, or set "
-                        + "allow_non_loopback: true where the network keeps strangers away")
+                    "the internal listener knows no passwords: listen on loopback, such as 127.0.0.1:8081, set "
+                        + "tls.client_ca, or set allow_non_loopback: true where the network keeps strangers away")
             }
             if let publicListener, listen.collides(with: publicListener) {
                 section.report("listen", "public.listen already takes \(publicListener); write another port")
@@ -225,5 +232,36 @@ extension TrustedProxies {
             section.report("forwarded_header", "is believed from trusted_proxies alone, and none are given")
         }
         self.init(blocks: blocks.compactMap(\.self), includesUnixSocket: blocks.contains(nil), header: header)
+    }
+}
+
+extension Configuration {
+    /// `metrics`: an address of their own for metrics and health, for a monitor that shall reach nothing else.
+    struct MetricsListener: Sendable {
+        let listen: ListenAddress
+
+        /// `nil` without such a listener.
+        init?(reading section: Section, besides others: [ListenAddress]) {
+            let allowsOthers = section.flag(
+                "allow_non_loopback", default: false,
+                help: "Let `listen` be another address. It asks for no password.")
+            guard
+                let listen = section.value(
+                    "listen", .text("an address and a port"),
+                    help:
+                        "A numeric address and a port. `/metrics` is then here only, `/livez` and `/readyz` here too.",
+                    ListenAddress.init)
+            else { return nil }
+            self.listen = listen
+            if !listen.isLoopback, section.isDevelopment || !allowsOthers {
+                section.report(
+                    "listen",
+                    "asks for no password: listen on loopback, such as 127.0.0.1:8083, or set allow_non_loopback: true "
+                        + "where the network keeps strangers away (not with development: true)")
+            }
+            if let taken = others.first(where: listen.collides) {
+                section.report("listen", "another listener already takes \(taken); write another port")
+            }
+        }
     }
 }

@@ -3,12 +3,14 @@ import HTTPServer
 import NativeSSO
 import RegularFiles
 
-/// `tls` of the public listener: the files of its certificate and key, and their contents.
+/// `tls` of a listener: the files of its certificate and key, and their contents.
 struct TLSFiles: Sendable {
     /// PEM: the listener's own certificate first, then those that lead to a root.
     let certificate: String
     /// PEM, not encrypted; readable by its owner alone.
     let key: String
+    /// PEM; `nil`: clients show no certificate.
+    let clientAuthorities: String?
     /// The contents at the time of reading the configuration.
     let identity: TLSIdentity
 
@@ -19,8 +21,9 @@ struct TLSFiles: Sendable {
     func read() throws(ValueDefect) -> TLSIdentity {
         let chain = try RegularFile.trusted(certificate)
         let octets = try RegularFile.confidential(key)
+        let authorities = try clientAuthorities.map { path throws(ValueDefect) in try RegularFile.trusted(path) }
         do throws(TLSIdentity.Defect) {
-            return try TLSIdentity(certificates: chain, key: octets)
+            return try TLSIdentity(certificates: chain, key: octets, clientAuthorities: authorities)
         } catch {
             throw ValueDefect(error.message(certificate: certificate))
         }
@@ -40,7 +43,8 @@ struct TLSFiles: Sendable {
 
 extension TLSFiles {
     /// `nil` without files, or if a problem was reported.
-    init?(reading section: Section, isGiven: Bool) {
+    /// - Parameter asksClients: Whether clients may have to show a certificate.
+    init?(reading section: Section, isGiven: Bool, asksClients: Bool = false) {
         let chain = section.value(
             "certificate", .path,
             help: "PEM: the broker's certificate first, then the chain to a root. SIGHUP reads it again."
@@ -48,15 +52,25 @@ extension TLSFiles {
         let secret = section.value(
             "key", .path, help: "PEM without a password. Only its owner may read the file."
         ) { ($0, try RegularFile.confidential(try PathText.absolute($0))) }
+        let authorities =
+            asksClients
+            ? section.value(
+                "client_ca", .path,
+                help: """
+                    PEM: the authorities of clients' certificates. Clients must show one; then `listen` may be any address. \
+                    SIGHUP reads it again.
+                    """
+            ) { ($0, try RegularFile.trusted(try PathText.absolute($0))) } : nil
         for name in ["certificate", "key"] where isGiven && !section.isGiven(name) {
             section.report(name, "is missing; write the path of a PEM file")
         }
         guard let (certificate, chain) = chain, let (key, secret) = secret else { return nil }
         do throws(TLSIdentity.Defect) {
             self.init(
-                certificate: certificate, key: key, identity: try TLSIdentity(certificates: chain, key: secret))
+                certificate: certificate, key: key, clientAuthorities: authorities?.0,
+                identity: try TLSIdentity(certificates: chain, key: secret, clientAuthorities: authorities?.1))
         } catch {
-            section.report(error.isOfCertificate ? "certificate" : "key", error.message(certificate: certificate))
+            section.report(error.setting, error.message(certificate: certificate))
             return nil
         }
         if let doubt = Self.doubt(about: identity, at: SystemClock().now) { section.warn("certificate", doubt) }
@@ -64,13 +78,20 @@ extension TLSFiles {
 }
 
 extension TLSIdentity.Defect {
-    /// Whether the certificate's file is wrong, not the key's.
-    var isOfCertificate: Bool { if case .certificate = self { true } else { false } }
+    /// The key of the configuration whose file is wrong.
+    var setting: String {
+        switch self {
+        case .certificate: "certificate"
+        case .key, .mismatch: "key"
+        case .authorities: "client_ca"
+        }
+    }
 
     func message(certificate: String) -> String {
         switch self {
         case .certificate: "the file holds no certificates in PEM, the listener's own first"
         case .key: "the file holds no private key in PEM that can be read without a password"
+        case .authorities: "the file holds no certificates of authorities in PEM"
         case .mismatch: "the key does not belong to the first certificate of \(certificate)"
         }
     }
