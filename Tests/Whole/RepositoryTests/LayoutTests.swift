@@ -32,7 +32,7 @@ struct LayoutTests {
 
     @Test func everyScriptIsKnown() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: Repository.root.appending(path: "deploy").path)
-        let directories: Set = ["backup", "container", "guide", "kubernetes", "packaging", "proxies"]
+        let directories: Set = ["backup", "container", "guide", "kubernetes", "monitoring", "packaging", "proxies"]
         #expect(
             Set(names.filter { !directories.contains($0) }.map { "deploy/" + $0 })
                 == Set(Self.scripts.filter { $0.hasPrefix("deploy/") }))
