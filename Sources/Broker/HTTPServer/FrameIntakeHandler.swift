@@ -1,5 +1,11 @@
 import NIOCore
 
+/// A client sent WINDOW_UPDATE frames beyond all use.
+struct WindowUpdateFlood: Error {
+    /// ENHANCE_YOUR_CALM, RFC 9113 §7.
+    static let code: UInt32 = 0xB
+}
+
 /// Passes on the octets of an HTTP/2 connection, one frame at a time. After a fault of the connection it drops all
 /// further octets, also those that have arrived already.
 ///
@@ -42,15 +48,15 @@ final class FrameIntakeHandler: ChannelDuplexHandler {
         writeDeadline.write(unwrapOutboundIn(data), context, promise)
     }
 
-    /// Sends GOAWAY without an error (RFC 9113 §6.8) past NIO. Once NIO itself sends GOAWAY, it refuses new streams at
+    /// Sends GOAWAY (RFC 9113 §6.8) past NIO. Once NIO itself sends GOAWAY, it refuses new streams at
     /// once, whatever the last stream, and treats further frames on them as a connection error.
-    func sendGoAway(lastStream: UInt32) {
+    func sendGoAway(lastStream: UInt32, error: UInt32 = 0) {
         guard let context else { return }
         var frame = context.channel.allocator.buffer(capacity: 17)
         frame.writeBytes([0, 0, 8, 7, 0] as [UInt8])
         frame.writeInteger(0 as UInt32)
         frame.writeInteger(lastStream)
-        frame.writeInteger(0 as UInt32)
+        frame.writeInteger(error)
         context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
     }
 
@@ -66,6 +72,7 @@ final class FrameIntakeHandler: ChannelDuplexHandler {
             let (count, isProgress) = progress.scan(octets.readableBytesView)
             guard let part = octets.readSlice(length: count) else { return }
             setDeadline(isProgress: isProgress, context)
+            guard !progress.isWindowUpdateFlood else { return context.fireErrorCaught(WindowUpdateFlood()) }
             context.fireChannelRead(wrapInboundOut(part))
         }
     }

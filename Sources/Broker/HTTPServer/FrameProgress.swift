@@ -1,12 +1,13 @@
 /// Whether a client has begun something on an HTTP/2 connection and not finished it: the preface, a frame, or a header
 /// block over several frames. RFC 9113 §3.4, §4.1, §4.3.
 ///
-/// Reads only the sizes of frames and the flag END_HEADERS; the parser checks the rest.
+/// Reads only the types and sizes of frames and the flag END_HEADERS; the parser checks the rest.
 struct FrameProgress {
     private static let prefaceOctets = 24
     private static let headerOctets = 9
     private static let data: UInt8 = 0x0
     private static let headers: UInt8 = 0x1
+    private static let windowUpdate: UInt8 = 0x8
     private static let continuation: UInt8 = 0x9
     private static let endHeaders: UInt8 = 0x4
 
@@ -21,6 +22,15 @@ struct FrameProgress {
     private var isBlockOpen = false
     /// The body of a request; it has its own time limit.
     private var isData = false
+    /// WINDOW_UPDATE frames, less ``windowUpdatesPerStream`` for each header block.
+    private var windowUpdates = 0
+
+    /// An honest client sends one or two for each DATA frame, and an answer has few.
+    private static let windowUpdatesPerStream = 16
+    private static let mostWindowUpdates = 200
+
+    /// Whether the client sends WINDOW_UPDATE frames beyond all use. NIO does not limit them.
+    var isWindowUpdateFlood: Bool { windowUpdates > Self.mostWindowUpdates }
 
     var isUnfinished: Bool {
         switch state {
@@ -60,6 +70,8 @@ struct FrameProgress {
         let length = header.prefix(3).reduce(0) { $0 << 8 | Int($1) }
         if [Self.headers, Self.continuation].contains(header[3]) { isBlockOpen = header[4] & Self.endHeaders == 0 }
         isData = header[3] == Self.data && length > 0
+        if header[3] == Self.windowUpdate { windowUpdates += 1 }
+        if header[3] == Self.headers { windowUpdates = max(0, windowUpdates - Self.windowUpdatesPerStream) }
         return length == 0 ? .header([]) : .skipping(length)
     }
 }

@@ -89,14 +89,18 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         let isOfOneMessage = (error as? any NIOHTTP2Error)?.isOfOneMessage ?? false
         // Malformed messages after the end are not recorded.
         if isOfOneMessage, isEnding { return }
-        if error is any NIOHTTP2Error { counts.http2Failures.add() }
+        if error is any NIOHTTP2Error || error is WindowUpdateFlood { counts.http2Failures.add() }
         guard !isOfOneMessage else { return noteMalformedMessage() }
         hasFailed = true
         // NIO would continue to parse.
         intake.stop()
         if !isEnding {
             isEnding = true
-            sendGoAway(context)
+            if error is WindowUpdateFlood {
+                intake.sendGoAway(lastStream: UInt32(Int(lastStream)), error: WindowUpdateFlood.code)
+            } else {
+                sendGoAway(context)
+            }
             if openStreams == 0 { return context.close(promise: nil) }
         }
         timer.set(.now() + limits.lingerTimeout, context) { context.close(promise: nil) }

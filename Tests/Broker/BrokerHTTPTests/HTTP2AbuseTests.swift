@@ -121,10 +121,11 @@ struct HTTP2AbuseTests {
     }
 
     @Test(
-        "Frame floods end the connection (CVE-2019-9512, 9515, 9513, 9518)",
+        "Frame floods end the connection (CVE-2019-9512, 9515, 9513, 9518), also of WINDOW_UPDATE",
         arguments: [
             RawFrame(.ping, [UInt8](repeating: 1, count: 8)), RawFrame(.settings),
             RawFrame(.priority, stream: 1, [0, 0, 0, 0, 1]), RawFrame(.data, stream: 1),
+            RawFrame(.windowUpdate, [0, 0, 0, 1]), RawFrame(.windowUpdate, stream: 1, [0, 0, 0, 1]),
         ])
     func floods(_ frame: RawFrame) async throws {
         try await expectEnd { client async throws in
@@ -132,6 +133,23 @@ struct HTTP2AbuseTests {
             await client.trySend(
                 RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, head).octets
                     + Array(repeatElement(frame.octets, count: 20_000).joined()))
+        }
+    }
+
+    @Test("A flood of WINDOW_UPDATE ends with ENHANCE_YOUR_CALM; 16 of them beside each request do not")
+    func windowUpdates() async throws {
+        try await HTTP2Tests.withBroker { broker, client, _ async throws in
+            let update = RawFrame(.windowUpdate, [0, 0, 0, 1]).octets
+            for index in 0..<30 {
+                try await client.send(Array(repeatElement(update, count: 16).joined()))
+                try await client.post("grant_type=password", on: UInt32(2 * index + 1))
+                #expect(try await client.answer(UInt32(2 * index + 1))?.status == 400)
+            }
+            #expect(broker.metrics.text.contains("native_sso_http2_errors_total 0\n"))
+            await client.trySend(Array(repeatElement(update, count: 201).joined()))
+            #expect(await client.frame(.goAway)?.payload.suffix(4) == [0, 0, 0, 0xB])
+            #expect(await client.isEnded())
+            #expect(broker.metrics.text.contains("native_sso_http2_errors_total 1\n"))
         }
     }
 
