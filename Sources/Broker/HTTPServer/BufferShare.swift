@@ -47,9 +47,9 @@ final class BufferShare: Sendable {
     func giveBack(_ octets: Int) { takeInAnyCase(-octets) }
 }
 
-/// The part of a ``BufferShare`` that one request's body takes, for as long as the body is in memory: a connection or a
-/// stream can end while the broker still answers its request.
-final class BufferedBody: Sendable {
+/// The part of a ``BufferShare`` that one request takes, for as long as it is in memory: a connection or a stream can
+/// end while the broker still answers its request.
+final class BufferedRequest: Sendable {
     private let share: BufferShare
     private let octets: Int
 

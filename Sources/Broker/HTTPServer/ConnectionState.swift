@@ -18,8 +18,8 @@ struct ConnectionState {
     private let origin: RequestOrigin
     private let share: BufferShare
     private var intake = Intake.open
-    /// Octets taken from the share for the body that is being read.
-    private var taken = 0
+    /// Octets taken from the share for the head and the body that are being read.
+    private var taken = (head: 0, body: 0)
     /// Of the request that is being read, even if it was refused.
     private var headers = HTTPHeaders()
     private var isDraining = false
@@ -63,6 +63,11 @@ struct ConnectionState {
         guard case .open = intake else { return .none }
         headers = head.headers
         if let fault = HeadRules.fault(of: head, limits: limits) { return .deliver(shut(fault)) }
+        taken.head = Self.room(for: head)
+        guard share.take(taken.head) else {
+            taken.head = 0
+            return .deliver(shut(.bodyMemory))
+        }
         intake = .reading(head, body: ByteBuffer())
         // While an answer is owed, the client could take an interim response for part of it.
         return owed == 0 && HeadRules.expectsContinue(head) ? .writeContinue : .none
@@ -74,15 +79,20 @@ struct ConnectionState {
         let length = body.readableBytes + part.readableBytes
         guard length <= limits.bodySize else { return shut(.bodyTooLarge) }
         let room = Self.room(for: length)
-        if room > taken {
-            guard share.take(room - taken) else { return shut(.bodyMemory) }
-            taken = room
+        if room > taken.body {
+            guard share.take(room - taken.body) else { return shut(.bodyMemory) }
+            taken.body = room
             body.reserveCapacity(room)
         }
         // A copy: `part` would keep the whole read buffer alive.
         body.writeImmutableBuffer(part)
         intake = .reading(head, body: body)
         return nil
+    }
+
+    /// The storage of a head: the target and all fields, each with 32 octets for its strings (RFC 9113 §6.5.2).
+    private static func room(for head: HTTPRequestHead) -> Int {
+        head.headers.reduce(head.uri.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + 32 }
     }
 
     /// The storage of a body: a power of two, as `ByteBuffer` allocates it.
@@ -99,9 +109,9 @@ struct ConnectionState {
         debts.append(Debt(allowsBody: head.method != .HEAD))
         defer {
             headers = HTTPHeaders()
-            taken = 0
+            taken = (0, 0)
         }
-        let memory = taken > 0 ? BufferedBody(of: share, taken) : nil
+        let memory = BufferedRequest(of: share, taken.head + taken.body)
         return .request(
             ReceivedRequest(head: head, body: body, memory: memory, client: client, trace: origin.trace(headers)))
     }
@@ -115,7 +125,7 @@ struct ConnectionState {
     /// The client has closed its side.
     /// - Returns: Whether no answer is owed, so that the connection can be closed.
     mutating func inputClosed() -> Bool {
-        dropBody()
+        drop()
         intake = .shut
         return owed == 0
     }
@@ -132,7 +142,7 @@ struct ConnectionState {
         // A later request cannot be answered, so it must not be carried out.
         if closes {
             intake = .shut
-            dropBody()
+            drop()
         }
         return AnswerAction(hasBody: debt?.allowsBody ?? true, closes: closes)
     }
@@ -140,7 +150,7 @@ struct ConnectionState {
     /// The connection has ended: owed answers are dropped.
     mutating func end() {
         intake = .shut
-        dropBody()
+        drop()
         debts.removeAll()
     }
 
@@ -157,13 +167,13 @@ struct ConnectionState {
 
     private mutating func shut(_ fault: HTTPFault) -> HTTPFault {
         intake = .shut
-        dropBody()
+        drop()
         debts.append(Debt(allowsBody: true))
         return fault
     }
 
-    private mutating func dropBody() {
-        share.giveBack(taken)
-        taken = 0
+    private mutating func drop() {
+        share.giveBack(taken.head + taken.body)
+        taken = (0, 0)
     }
 }

@@ -9,16 +9,14 @@ package struct ReceivedRequest: Sendable {
     package let hasQuery: Bool
     package let headers: HTTPHeaders
     package let body: ByteBuffer
-    /// `nil` without a body.
-    private let memory: BufferedBody?
+    private let memory: BufferedRequest
     /// The sender, for limits. `nil` over a Unix socket if no trusted proxy names an address: see ``TrustedProxies``.
     package let client: ClientAddress?
     /// `nil` unless a trusted proxy sent one.
     package let trace: TraceContext?
 
     init(
-        head: HTTPRequestHead, body: ByteBuffer, memory: BufferedBody? = nil, client: ClientAddress?,
-        trace: TraceContext?
+        head: HTTPRequestHead, body: ByteBuffer, memory: BufferedRequest, client: ClientAddress?, trace: TraceContext?
     ) {
         self.client = client
         self.trace = trace

@@ -52,8 +52,8 @@ struct BufferShareTests {
             try await RawClient.connect(to: broker.ports.public) { greedy async throws in
                 try await greedy.send(Self.head(40_001))
                 try await greedy.send(large)
-                // 64 KiB of storage, 8 KiB of it the connection's own.
-                try await wait(broker) { $0 == 56 * 1024 }
+                // 64 KiB of storage and 171 octets of the head, 8 KiB of it the connection's own.
+                try await wait(broker) { $0 == 56 * 1024 + 171 }
                 try await RawClient.connect(to: broker.ports.public) { other async throws in
                     try await other.send(Self.head(40_000))
                     await other.trySend(String(decoding: large, as: UTF8.self))
@@ -63,7 +63,7 @@ struct BufferShareTests {
                     #expect(answer.error == "temporarily_unavailable")
                 }
                 #expect(broker.log.requests.map { $0.string("reason") } == ["http_body_memory"])
-                #expect(broker.metrics.text.contains("native_sso_buffered_octets 57344\n"))
+                #expect(broker.metrics.text.contains("native_sso_buffered_octets 57515\n"))
                 #expect(broker.metrics.text.contains(#"native_sso_refusals_total{reason="http_body_memory"} 1"# + "\n"))
                 #expect(try await broker.answer(Requests.exchange)?.status == 200)
                 // The complete request is answered on its merits, and its memory is free.
@@ -89,11 +89,28 @@ struct BufferShareTests {
                     data)
             }
             #expect(try await client.answer(3)?.status == 503)
-            try await wait(broker) { $0 == 8 * 1024 }
+            // Of the body, and of the head: its target, and each field with 32 octets more.
+            try await wait(broker) { $0 == 8 * 1024 + 135 }
             try await client.send(RawFrame(.reset, stream: 1, RawFrame.big(8)))
             try await wait(broker) { $0 == 0 }
             try await client.post(Requests.exchangeBody, on: 5)
             #expect(try await client.answer(5)?.status == 200)
+        }
+    }
+
+    @Test("Header fields of unfinished requests keep out further ones, and are freed with their stream")
+    func headerFields() async throws {
+        let head = FrameClient.goodHead + [("x-large", String(repeating: "a", count: 12_000))]
+        try await HTTP2Tests.withBroker(ListenerLimits(bufferedOctets: 10_000)) { broker, client, _ async throws in
+            for stream: UInt32 in [1, 3] {
+                try await client.send(
+                    RawFrame(.headers, flags: RawFrame.endHeaders, stream: stream, RawFrame.block(head)))
+            }
+            #expect(try await client.answer(3)?.status == 503)
+            #expect(broker.log.requests.map { $0.string("reason") } == ["http_body_memory"])
+            try await wait(broker) { $0 == 135 + 12_039 - BufferShare.own }
+            try await client.send(RawFrame(.reset, stream: 1, RawFrame.big(8)))
+            try await wait(broker) { $0 == 0 }
         }
     }
 

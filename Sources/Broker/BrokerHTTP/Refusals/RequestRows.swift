@@ -40,7 +40,7 @@ extension HTTPFault: RefusalCase {
             "Send the request again.")
         // RFC 9110 §15.6.4: nothing was decided, as with too many requests.
         case .bodyMemory: .init("http_body_memory", .unavailable,
-            "unread bodies and unsent answers fill the memory that max_buffered_mib allows",
+            "unfinished requests and unsent answers fill the memory that max_buffered_mib allows",
             "Send the request again after Retry-After.")
         }
     }

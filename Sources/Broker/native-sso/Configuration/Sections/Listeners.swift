@@ -54,7 +54,9 @@ extension Configuration {
                 hasTLS || section.isGiven("max_connections_per_address") ? perAddress : nil
             maximumBufferedMiB = section.integer(
                 "max_buffered_mib", default: 64, in: 1...65_536,
-                help: "MiB for unread bodies and unsent answers, beyond 8 KiB for each connection.")
+                help:
+                    "MiB for unfinished requests, with their header fields, and unsent answers, beyond 8 KiB for each connection."
+            )
             trustedProxies = TrustedProxies(reading: section)
             guard let listen else { return nil }
             self.listen = listen
