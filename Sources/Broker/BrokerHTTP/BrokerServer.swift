@@ -88,6 +88,7 @@ package struct BrokerServer: Service {
     private let readiness: Readiness
     private let clock: any WallClock
     private let connections: ConnectionCounts
+    private let admitsHandshake: @Sendable (ClientAddress) -> Bool
     private let eventLoopGroup: any EventLoopGroup
     private let logger: Logger
     private let onStarted: @Sendable (Ports) async -> Void
@@ -95,12 +96,14 @@ package struct BrokerServer: Service {
     /// - Parameters:
     ///   - backchannel: `nil`: no such listener.
     ///   - connections: The counts of the public listener, for the metrics.
+    ///   - admitsHandshake: As ``HTTPListener``'s, for the public and the backchannel listener together.
     ///   - eventLoopGroup: One loop per core where `nil`.
     ///   - onStarted: Called once, when all listeners are bound.
     package init(
         configuration: Configuration, tokenEndpoint: TokenEndpoint, internalEndpoint: InternalEndpoint,
         backchannel: Backchannel? = nil, readiness: Readiness, clock: any WallClock,
         connections: ConnectionCounts = ConnectionCounts(),
+        admitsHandshake: @escaping @Sendable (ClientAddress) -> Bool = { _ in true },
         eventLoopGroup: (any EventLoopGroup)? = nil, logger: Logger,
         onStarted: @escaping @Sendable (Ports) async -> Void = { _ in }
     ) {
@@ -111,6 +114,7 @@ package struct BrokerServer: Service {
         self.readiness = readiness
         self.clock = clock
         self.connections = connections
+        self.admitsHandshake = admitsHandshake
         self.eventLoopGroup = eventLoopGroup ?? MultiThreadedEventLoopGroup.singleton
         self.logger = logger
         self.onStarted = onStarted
@@ -130,7 +134,7 @@ package struct BrokerServer: Service {
         let publicListener = HTTPListener(
             tokenEndpoint, at: configuration.publicAddress, limits: configuration.publicLimits, date: date,
             executors: executors, proxies: configuration.trustedProxies, identity: configuration.publicIdentity,
-            counts: connections, eventLoopGroup: eventLoopGroup, logger: logger
+            counts: connections, admitsHandshake: admitsHandshake, eventLoopGroup: eventLoopGroup, logger: logger
         ) { await start.bound(public: $0) }
         let internalListener = HTTPListener(
             configuration.metricsAddress == nil ? internalEndpoint : internalEndpoint.withoutMetrics,
@@ -148,7 +152,7 @@ package struct BrokerServer: Service {
             HTTPListener(
                 backchannel.endpoint, at: backchannel.address, limits: backchannel.limits, date: date,
                 executors: executors, proxies: backchannel.trustedProxies, identity: backchannel.identity,
-                eventLoopGroup: eventLoopGroup, logger: logger
+                admitsHandshake: admitsHandshake, eventLoopGroup: eventLoopGroup, logger: logger
             ) { await start.bound(backchannel: $0) }
         }
         // Stopped in reverse order, each after the previous one has ended.

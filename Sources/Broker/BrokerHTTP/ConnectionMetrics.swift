@@ -13,6 +13,9 @@ extension ConnectionCounts: MetricSource {
                 "Connections closed at once: public.max_connections_per_address was reached.", .counter,
                 refusedForAddress.value),
             MetricSample(
+                "tls_handshakes_refused_total", "Connections closed before their TLS handshake: limits.handshakes.",
+                .counter, handshakesRefused.value),
+            MetricSample(
                 "tls_handshakes_failed_total", "TLS handshakes that failed or took too long.", .counter,
                 handshakesFailed.value),
             MetricSample(
@@ -21,7 +24,7 @@ extension ConnectionCounts: MetricSource {
                 http2Failures.value),
             MetricSample(
                 "buffered_octets",
-                "Octets of unread bodies and unsent answers on the public listener, beyond 8 KiB for each connection.",
+                "Octets of unfinished requests and unsent answers on the public listener, beyond 8 KiB for each connection.",
                 .gauge, Int64(bufferedOctets)),
         ]
     }

@@ -76,6 +76,8 @@ package struct RequestLimits: Sendable, Hashable {
     /// Requests of an IPv4 address, or of the 64-bit prefix of an IPv6 address. One address of a mobile network serves
     /// thousands of phones, each with a refresh every few minutes.
     package var address: RateLimit?
+    /// TLS handshakes of an IPv4 address, or of the 64-bit prefix of an IPv6 address: each costs the broker a signature.
+    package var handshakes: RateLimit?
     /// Requests of the 48-bit prefix of an IPv6 address: a provider gives one customer as many addresses. Off by
     /// default: in a mobile network the prefix holds thousands of subscribers, and one of them could use up the limit
     /// for the others.
@@ -101,6 +103,7 @@ package struct RequestLimits: Sendable, Hashable {
     package init(
         listener: RateLimit? = nil,
         address: RateLimit? = RateLimit(2000, per: .seconds(10)),
+        handshakes: RateLimit? = RateLimit(1000, per: .seconds(10)),
         network: RateLimit? = nil,
         client: RateLimit? = RateLimit(50_000, per: .seconds(10)),
         clientFailures: RateLimit? = RateLimit(10, per: .seconds(60)),
@@ -113,6 +116,7 @@ package struct RequestLimits: Sendable, Hashable {
     ) {
         self.listener = listener
         self.address = address
+        self.handshakes = handshakes
         self.network = network
         self.client = client
         self.clientFailures = clientFailures
@@ -125,6 +129,6 @@ package struct RequestLimits: Sendable, Hashable {
     }
 
     package static let none = RequestLimits(
-        listener: nil, address: nil, network: nil, client: nil, clientFailures: nil, session: nil, user: nil,
-        device: nil, deviceFailures: nil, code: nil, logout: nil)
+        listener: nil, address: nil, handshakes: nil, network: nil, client: nil, clientFailures: nil, session: nil,
+        user: nil, device: nil, deviceFailures: nil, code: nil, logout: nil)
 }

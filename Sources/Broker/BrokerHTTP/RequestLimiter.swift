@@ -1,4 +1,4 @@
-import HTTPServer
+package import HTTPServer
 import NIOCore
 package import NativeSSO
 
@@ -9,6 +9,7 @@ package import NativeSSO
 package final class RequestLimiter: Sendable {
     private let listener: BucketTable?
     private let address: BucketTable?
+    private let handshakes: BucketTable?
     private let network: BucketTable?
     private let client: BucketTable?
     private let clientFailures: BucketTable?
@@ -41,6 +42,7 @@ package final class RequestLimiter: Sendable {
         logout = table(limits.logout, 1 << 12, .admit)
         logoutFailures = table(limits.logout, 1 << 12, .refuse)
         address = table(limits.address, 1 << 17, .refuse)
+        handshakes = table(limits.handshakes, 1 << 15, .refuse)
         network = table(limits.network, 1 << 15, .refuse)
         client = table(limits.client, 1 << 13, .admit)
         clientFailures = table(limits.clientFailures, 1 << 15, .refuse)
@@ -63,6 +65,12 @@ package final class RequestLimiter: Sendable {
         }
         // Last: a caller over its own limit uses up nothing of the common one.
         try charge(listener, .listener, BucketKey.everybody, at: now)
+    }
+
+    /// Whether the peer of a new connection may begin a TLS handshake.
+    package func admits(handshakeFrom peer: ClientAddress) -> Bool {
+        guard let handshakes, let peer = peer.distinct else { return true }
+        return handshakes.charge(BucketKey.key(peer), at: now()) == 0
     }
 
     /// A code, which the broker sends to an identity provider.

@@ -5,6 +5,7 @@ package final class ConnectionCounts: Sendable {
     package let open = Counter()
     package let refused = Counter()
     package let refusedForAddress = Counter()
+    package let handshakesRefused = Counter()
     package let handshakesFailed = Counter()
     package let http2Failures = Counter()
     private let held = Atomic<Int>(0)

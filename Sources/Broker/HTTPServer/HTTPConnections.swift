@@ -17,6 +17,7 @@ struct HTTPConnections: ServerChildChannel {
     let proxies: TrustedProxies
     /// `nil`: plaintext.
     let identity: CurrentTLSIdentity?
+    let admitsHandshake: @Sendable (ClientAddress) -> Bool
     let date: DateHeader
     let quota: ConnectionQuota
 
@@ -53,6 +54,11 @@ struct HTTPConnections: ServerChildChannel {
         try channel.syncOptions?.setOption(.writeBufferWaterMark, value: Self.waitingAnswers)
         let origin = RequestOrigin(peer: peer, proxies: proxies)
         if let identity {
+            // A handshake costs the broker a signature before the client has shown anything.
+            if let peer, !proxies.include(peer), !admitsHandshake(ClientAddress(peer)) {
+                quota.counts.handshakesRefused.add()
+                return connection.end()
+            }
             try addTLS(identity.value, to: connection, origin)
         } else {
             try add(.http1, to: connection, origin)

@@ -34,16 +34,20 @@ package struct HTTPListener: Service {
     ///   - proxies: Their word on the client's address is believed.
     ///   - identity: The listener's certificate chain and key; `nil`: plaintext.
     ///   - counts: Counts the listener's connections.
+    ///   - admitsHandshake: Whether this address may begin one more TLS handshake. Trusted proxies may always.
     ///   - onBound: Called once, with the port that the listener got; 0 for a Unix socket.
     package init(
         _ responder: some Responder, at address: ListenerAddress, limits: ListenerLimits, date: DateHeader,
         executors: EventLoopExecutors, proxies: TrustedProxies = .none, identity: CurrentTLSIdentity? = nil,
-        counts: ConnectionCounts = ConnectionCounts(), eventLoopGroup: any EventLoopGroup, logger: Logger,
+        counts: ConnectionCounts = ConnectionCounts(),
+        admitsHandshake: @escaping @Sendable (ClientAddress) -> Bool = { _ in true },
+        eventLoopGroup: any EventLoopGroup, logger: Logger,
         onBound: @escaping @Sendable (Int) async -> Void
     ) {
         connections = HTTPConnections(
             responder: responder, executors: executors, open: OpenConnections(), limits: limits, proxies: proxies,
-            identity: identity, date: date, quota: ConnectionQuota(limits: limits, proxies: proxies, counts: counts))
+            identity: identity, admitsHandshake: admitsHandshake, date: date,
+            quota: ConnectionQuota(limits: limits, proxies: proxies, counts: counts))
         self.address = address
         self.eventLoopGroup = eventLoopGroup
         self.logger = logger

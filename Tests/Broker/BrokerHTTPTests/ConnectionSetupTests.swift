@@ -22,7 +22,7 @@ struct ConnectionSetupTests {
         let limits = ListenerLimits()
         let connections = HTTPConnections(
             responder: Greeting(), executors: EventLoopExecutors(group), open: open, limits: limits, proxies: .none,
-            identity: nil, date: DateHeader { 0 },
+            identity: nil, admitsHandshake: { _ in true }, date: DateHeader { 0 },
             quota: ConnectionQuota(limits: limits, proxies: .none, counts: counts))
         let (ports, isBound) = AsyncStream.makeStream(of: Int.self)
         let logger = Logger(label: "listener") { _ in LogLines().handler() }

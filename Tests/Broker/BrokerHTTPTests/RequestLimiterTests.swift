@@ -37,6 +37,20 @@ struct RequestLimiterTests {
         }
     }
 
+    @Test("Handshakes are counted by address, apart from requests")
+    func handshakes() throws {
+        let limiter = RequestLimiter(with { ($0.handshakes, $0.address) = (Self.one, Self.one) }, clock: clock)
+        let (here, there) = (try address("192.0.2.1"), try address("2001:db8::1"))
+        try limiter.charge(requestFrom: here)
+        #expect(limiter.admits(handshakeFrom: here) && limiter.admits(handshakeFrom: there))
+        #expect(!limiter.admits(handshakeFrom: here))
+        #expect(try !limiter.admits(handshakeFrom: address("2001:db8::2")))
+        // A proxy on this host forwards the connections of many clients.
+        for _ in 0..<3 { #expect(try limiter.admits(handshakeFrom: address("127.0.0.1"))) }
+        clock.advance(by: .seconds(10))
+        #expect(limiter.admits(handshakeFrom: here))
+    }
+
     @Test("A request over its address limit does not count for the listener")
     func everybody() throws {
         let limiter = RequestLimiter(

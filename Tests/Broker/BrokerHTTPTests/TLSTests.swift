@@ -52,6 +52,27 @@ struct TLSTests {
         }
     }
 
+    @Test("A connection whose address may begin no handshake is closed before one, and counted")
+    func refusedHandshake() async throws {
+        let certificate = try TestCertificate.current()
+        var options = TestBroker.Options(identity: try CurrentTLSIdentity(certificate))
+        let refused = ClientAddress(try #require(NetworkAddress("127.0.0.2")))
+        options.admitsHandshake = { $0 != refused }
+        try await TestBroker.run(options) { broker async throws in
+            try await RawClient.connect(to: broker.ports.public, from: "127.0.0.2") { client async throws in
+                await client.trySend("\u{16}")
+                #expect(await client.octets() == nil)
+            }
+            #expect(broker.metrics.text.contains("native_sso_tls_handshakes_refused_total 1\n"))
+            #expect(broker.metrics.text.contains("native_sso_tls_handshakes_failed_total 0\n"))
+            try await RawClient.connect(to: broker.ports.public, tls: try certificate.client()) {
+                client async throws in
+                try await client.send(Requests.post(Requests.exchange))
+                #expect(try await client.answer()?.status == 200)
+            }
+        }
+    }
+
     @Test("A handshake is cut off at the header timeout")
     func slowHandshake() async throws {
         try await withBroker(ListenerLimits(headerTimeout: .milliseconds(50))) { broker, _, _ async throws in

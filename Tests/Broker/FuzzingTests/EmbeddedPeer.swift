@@ -20,7 +20,7 @@ final class EmbeddedPeer {
         let limits = Self.limits
         let connections = HTTPConnections(
             responder: responder, executors: EventLoopExecutors(channel.eventLoop), open: open, limits: limits,
-            proxies: .none, identity: nil, date: DateHeader { 0 },
+            proxies: .none, identity: nil, admitsHandshake: { _ in true }, date: DateHeader { 0 },
             quota: ConnectionQuota(limits: limits, proxies: .none, counts: counts))
         guard speaksHTTP2 else {
             _ = try connections.setup(channel: channel, logger: Logger(label: "fuzzing")).wait()
