@@ -348,7 +348,7 @@ BEGIN
                     -- The same exchange within 10 s gets the same refresh token, unless that was used: the answer may be lost.
                     g.rotated_at > v_now - interval '10 seconds' AND g.generation > g.refreshed_generation
                     AND g.jkt IS NOT DISTINCT FROM (a.call).jkt AND g.source_client_id = (a.call).source_client
-                    AND g.device_digest = (a.call).device AND g.scope = (a.call).scope AND g.audiences = (a.call).audiences
+                    AND g.device_digest = (a.call).device AND g.scope <@ (a.call).scope AND g.scope @> (a.call).scope AND g.audiences = (a.call).audiences
                     AND g.auth_time IS NOT DISTINCT FROM (a.call).auth_time
                     AND g.acr IS NOT DISTINCT FROM (a.call).acr AND g.amr = (a.call).amr
                     AND g.claims IS NOT DISTINCT FROM (a.call).claims AS repeats

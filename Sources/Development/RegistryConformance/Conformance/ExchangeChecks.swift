@@ -89,6 +89,20 @@ extension GrantRegistryConformance {
             #expect(try await scenario.refresh(first).attempt(on: fixture.registry).success == .advanced)
             #expect(try await scenario.attempt(on: fixture.registry).grant?.generation == 3)
         },
+        GrantRegistryCheck("exchange: the same scope in another order is a repetition, another scope is none") {
+            fixture in
+            var scenario = try ExchangeScenario()
+            scenario.client.allowedScope = Scope(["openid", "orders", "mail"])
+            scenario.scope = Scope(["openid", "orders"])
+            try await scenario.put(into: fixture)
+            #expect(try await scenario.attempt(on: fixture.registry).grant?.generation == 1)
+            scenario.scope = Scope(["orders", "openid"])
+            #expect(try await scenario.attempt(on: fixture.registry).grant?.generation == 1)
+            for (index, scope) in [["openid", "mail"], ["openid"], ["openid", "orders"]].enumerated() {
+                scenario.scope = Scope(scope)
+                #expect(try await scenario.attempt(on: fixture.registry).grant?.generation == Int32(index + 2))
+            }
+        },
         GrantRegistryCheck("exchange: a repetition with another key, or a later one, issues the next generation") {
             fixture in
             var scenario = try ExchangeScenario()
