@@ -11,20 +11,26 @@ package struct ProviderCodeRelay: CodeRelay {
         package let revocationEndpoint: ProviderURL?
         /// `nil`: its apps are public clients.
         package let secret: ClientSecret?
+        /// Of apps with a secret of their own; it replaces the common one.
+        package let secrets: [ClientID: ClientSecret]
         package let timeout: Duration
         let http: TokenEndpointClient
 
         package init(
             keys: ProviderKeys, tokenEndpoint: ProviderURL?, revocationEndpoint: ProviderURL? = nil,
-            secret: ClientSecret?, timeout: Duration, over http: TokenEndpointClient
+            secret: ClientSecret?, secrets: [ClientID: ClientSecret] = [:], timeout: Duration,
+            over http: TokenEndpointClient
         ) {
             self.keys = keys
             self.tokenEndpoint = tokenEndpoint
             self.revocationEndpoint = revocationEndpoint
             self.secret = secret
+            self.secrets = secrets
             self.timeout = timeout
             self.http = http
         }
+
+        func secret(of client: ClientID) -> ClientSecret? { secrets[client] ?? secret }
     }
 
     /// The client authentication of the apps at the IdP. RFC 6749 §2.3.1.
@@ -62,7 +68,7 @@ package struct ProviderCodeRelay: CodeRelay {
                 (name: Parameter.code, value: code.code),
                 (name: Parameter.redirectURI, value: code.redirectURI),
                 (name: Parameter.codeVerifier, value: code.verifier),
-            ], client, provider.secret)
+            ], client, provider.secret(of: client))
         let answer = try await provider.http.post(request, to: url, within: provider.timeout)
         return try answer.tokens()
     }
@@ -75,7 +81,7 @@ package struct ProviderCodeRelay: CodeRelay {
             [
                 (name: Parameter.token, value: refreshToken),
                 (name: Parameter.tokenTypeHint, value: Parameter.refreshToken),
-            ], client, provider.secret)
+            ], client, provider.secret(of: client))
         do throws(CodeRelayError) {
             let answer = try await provider.http.post(request, to: url, within: provider.timeout)
             // RFC 7009 §2.2: 200 also for an unknown token.

@@ -25,6 +25,7 @@ import Testing
     /// A relay for one provider with the endpoints `tokens` and `revocation`.
     private func withRelay<Value>(
         tokens: String?, revocation: String? = nil, secret: ProviderCodeRelay.ClientSecret? = nil,
+        secrets: [ClientID: ProviderCodeRelay.ClientSecret] = [:],
         authorities: CertificateAuthorities? = nil, timeout: Duration = .seconds(5),
         _ body: (ProviderCodeRelay) async throws -> Value
     ) async throws -> Value {
@@ -34,7 +35,7 @@ import Testing
         let relay = ProviderCodeRelay([
             .init(
                 keys: provider.keys, tokenEndpoint: url(tokens), revocationEndpoint: url(revocation), secret: secret,
-                timeout: timeout, over: http)
+                secrets: secrets, timeout: timeout, over: http)
         ])
         let result: Result<Value, any Error>
         do { result = .success(try await body(relay)) } catch { result = .failure(error) }
@@ -74,6 +75,22 @@ import Testing
         let request = try await request(.post)
         #expect(request.body == Self.form + "&client_id=app-one&client_secret=\(Self.escaped)")
         #expect(request.authorization == nil)
+    }
+
+    @Test func aClientWithASecretOfItsOwn() async throws {
+        var bodies: [String] = []
+        try await StubServer.with({ _ in Self.json() }) { server in
+            let (common, own) = (Credential("common"), Credential("own"))
+            for client in [Self.app, ClientID(validated: "app-two")] {
+                _ = try await withRelay(
+                    tokens: server.url("/token"), secret: .init(common, by: .post),
+                    secrets: [client: .init(own, by: .post)]
+                ) { try await redeem($0).get() }
+            }
+            bodies = server.requests.map { $0.components(separatedBy: "\r\n").last ?? "" }
+        }
+        #expect(bodies.map { $0.hasSuffix("&client_secret=own") } == [true, false])
+        #expect(bodies.last?.hasSuffix("&client_secret=common") == true)
     }
 
     private func request(

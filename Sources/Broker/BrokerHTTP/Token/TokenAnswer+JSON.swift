@@ -14,6 +14,7 @@ extension TokenAnswer {
             if let scope { json.member("scope", scope) }
             if let refreshToken { json.member("refresh_token", refreshToken) }
             if let idToken { json.member("id_token", idToken) }
+            if let providerIDToken { json.member("idp_id_token", providerIDToken) }
             if let deviceSecret { json.member("device_secret", deviceSecret) }
         }
         return json.bytes

@@ -110,11 +110,14 @@ package struct TokenAnswer: Sendable, CustomStringConvertible, CustomReflectable
     package let scope: String?
     package let refreshToken: String?
     package let idToken: String?
+    /// The IdP's id_token beside this broker's. Only in the answer to a code.
+    package let providerIDToken: String?
     package let deviceSecret: String?
 
     package init(
         accessToken: String, issued: Issued? = nil, isBound: Bool = false, expiresIn: Seconds?, scope: String?,
-        refreshToken: String? = nil, idToken: String? = nil, deviceSecret: String? = nil
+        refreshToken: String? = nil, idToken: String? = nil, providerIDToken: String? = nil,
+        deviceSecret: String? = nil
     ) {
         self.accessToken = accessToken
         self.issued = issued
@@ -123,14 +126,16 @@ package struct TokenAnswer: Sendable, CustomStringConvertible, CustomReflectable
         self.scope = scope
         self.refreshToken = refreshToken
         self.idToken = idToken
+        self.providerIDToken = providerIDToken
         self.deviceSecret = deviceSecret
     }
 
-    /// The identity provider's answer to a code, unchanged.
+    /// The identity provider's answer to a code.
     package init(_ tokens: ProviderTokens) {
         self.init(
             accessToken: tokens.accessToken, expiresIn: tokens.expiresIn.map { Seconds($0) }, scope: tokens.scope,
-            refreshToken: tokens.refreshToken, idToken: tokens.idToken, deviceSecret: tokens.deviceSecret)
+            refreshToken: tokens.refreshToken, idToken: tokens.idToken, providerIDToken: tokens.providerIDToken,
+            deviceSecret: tokens.deviceSecret)
     }
 
     package var description: String { "TokenAnswer(****)" }

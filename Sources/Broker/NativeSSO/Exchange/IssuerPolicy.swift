@@ -79,11 +79,16 @@ package struct CodeRelayPolicy: Sendable, Hashable {
     package let atOnce: Int
     /// Whether the broker revokes refresh tokens that no app received. That may end the whole grant. RFC 7009 §2.1.
     package let revokesOrphans: Bool
+    /// Whether the app also gets the IdP's id_token, for `id_token_hint`. OpenID Connect RP-Initiated Logout §2.
+    package let passesIDToken: Bool
 
-    package init(timeout: Seconds = 5, atOnce: Int = 32, revokesOrphans: Bool = true) {
+    package init(
+        timeout: Seconds = 5, atOnce: Int = 32, revokesOrphans: Bool = true, passesIDToken: Bool = false
+    ) {
         self.timeout = timeout
         self.atOnce = atOnce
         self.revokesOrphans = revokesOrphans
+        self.passesIDToken = passesIDToken
     }
 
     /// Maximum concurrent requests to its revocation endpoint, beside the codes. Further tokens are not revoked.

@@ -49,19 +49,22 @@ package struct ProviderTokens: Sendable, Equatable, CustomStringConvertible, Cus
     package var scope: String?
     /// The id_token, which the broker verifies before it uses it.
     package var idToken: String
+    /// The IdP's, where ``idToken`` is this broker's and the app may have both.
+    package var providerIDToken: String?
     /// In the current profile, the secret of the issuer that signed the id_token: the IdP's, if it supports Native SSO,
     /// or this broker's for an enrolled login. Native SSO §3.4: id_token and secret come from the same party.
     package var deviceSecret: String?
 
     package init(
         accessToken: String, expiresIn: Int64?, refreshToken: String?, scope: String?, idToken: String,
-        deviceSecret: String? = nil
+        providerIDToken: String? = nil, deviceSecret: String? = nil
     ) {
         self.accessToken = accessToken
         self.expiresIn = expiresIn
         self.refreshToken = refreshToken
         self.scope = scope
         self.idToken = idToken
+        self.providerIDToken = providerIDToken
         self.deviceSecret = deviceSecret
     }
 

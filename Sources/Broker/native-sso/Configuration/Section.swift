@@ -91,8 +91,9 @@ final class Section {
     }
 
     /// The mappings of a list.
-    func sections<Result>(_ key: String, help: String, _ read: (Section) -> Result) -> [Result] {
-        describe(key, .list(.section), isRequired: true, help: help)
+    func sections<Result>(_ key: String, isRequired: Bool = true, help: String, _ read: (Section) -> Result) -> [Result]
+    {
+        describe(key, .list(.section), isRequired: isRequired, help: help)
         return elements(of: key).map { element, place in
             let inner = Section(path: place.key, place: place, variables: nil, problems: problems)
             inner.fill(from: element)

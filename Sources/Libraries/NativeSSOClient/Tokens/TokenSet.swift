@@ -18,6 +18,9 @@ public struct TokenSet: Sendable {
     public let refreshToken: Credential?
     /// `id_token` (OpenID Connect Core §3.1.3.3).
     public let idToken: Credential?
+    /// `idp_id_token`: the identity provider's, beside the broker's. Send it there as `id_token_hint` (OpenID Connect
+    /// RP-Initiated Logout §2).
+    public let providerIDToken: Credential?
     /// `device_secret` (Native SSO §3.3).
     public let deviceSecret: Credential?
 
@@ -32,6 +35,7 @@ public struct TokenSet: Sendable {
         scope = json.string("scope")
         refreshToken = json.string("refresh_token").map(Credential.init)
         idToken = json.string("id_token").map(Credential.init)
+        providerIDToken = json.string("idp_id_token").map(Credential.init)
         deviceSecret = json.string("device_secret").map(Credential.init)
     }
 }

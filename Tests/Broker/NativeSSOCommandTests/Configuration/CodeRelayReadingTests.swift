@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func everyKey() throws {
-        let secret = try TemporaryFile("s3cret\n")
+        let (secret, own) = (try TemporaryFile("s3cret\n"), try TemporaryFile("0wn\n"))
         let relay = try #require(
             try relay(
                 """
@@ -36,11 +36,17 @@ import Testing
                       timeout: 30s
                       at_once: 1000
                       revoke_orphans: false
+                      idp_id_token: true
+                      clients:
+                        - { client_id: orders, client_secret_file: \(own.path), client_authentication: client_secret_post }
+                        - { client_id: mail, client_secret_file: \(secret.path) }
                 """))
         #expect(relay.secret?.value.secret == "s3cret" && relay.secret?.method == .post)
         #expect(relay.tokenEndpoint?.string == "https://tokens.example.com/token")
         #expect(relay.revocationEndpoint?.string == "https://tokens.example.com/revoke")
-        #expect(relay.policy == CodeRelayPolicy(timeout: 30, atOnce: 1000, revokesOrphans: false))
+        #expect(relay.policy == CodeRelayPolicy(timeout: 30, atOnce: 1000, revokesOrphans: false, passesIDToken: true))
+        let secrets = relay.secrets.map { "\($0.key) \($0.value.method.rawValue) \($0.value.value.secret)" }
+        #expect(secrets.sorted() == ["mail client_secret_basic s3cret", "orders client_secret_post 0wn"])
         let basic = try self.relay("    code_relay: { client_secret_file: \(secret.path) }")
         #expect(basic?.secret?.method == .basic)
     }
@@ -83,13 +89,32 @@ import Testing
         (
             "client_secret: s3cret",
             "client_secret: is not a key of the configuration; known here: at_once, client_authentication, "
-                + "client_secret_file, revocation_endpoint, revoke_orphans, timeout, token_endpoint"
+                + "client_secret_file, clients, idp_id_token, revocation_endpoint, revoke_orphans, timeout, token_endpoint"
         ),
     ])
     func whatDoesNotHold(_ line: String, _ words: String) {
         #expect(
             SampleFile.problems(SampleFile.adding("    code_relay: { \(line) }")) == [
                 "test.yaml:10: identity_providers[0].code_relay.\(words)"
+            ])
+    }
+
+    @Test(arguments: [
+        (
+            "{ client_id: orders }",
+            "[0].client_secret_file: is missing; write it, or remove this client for the common secret"
+        ),
+        (
+            "{ client_id: orders, client_secret_file: SECRET }, { client_id: orders, client_secret_file: SECRET }",
+            "[1].client_id: is there twice; remove one of them"
+        ),
+    ])
+    func whatDoesNotHoldOfOneClient(_ clients: String, _ words: String) throws {
+        let secret = try TemporaryFile("s3cret")
+        let line = "    code_relay: { clients: [\(clients.replacing("SECRET", with: secret.path))] }"
+        #expect(
+            SampleFile.problems(SampleFile.adding(line)) == [
+                "test.yaml:10: identity_providers[0].code_relay.clients\(words)"
             ])
     }
 

@@ -35,6 +35,13 @@ import Testing
         #expect(form["audience"] == LoginAttemptTests.provider.issuer && form["scope"] == "openid device_sso")
     }
 
+    @Test func theProvidersIDToken() async throws {
+        let body = answer().replacing("\"token_type\"", with: "\"idp_id_token\":\"T\",\"token_type\"")
+        let (_, tokens) = try await endpoint(ScriptedTransport([.answer(200, body)])).enrol(
+            Credential("c"), of: attempt, issuer: "https://sso.example.com", at: 1000)
+        #expect(tokens.providerIDToken?.secret == "T" && tokens.idToken?.secret != "T")
+    }
+
     @Test func theProfileOf2018() async throws {
         let device = DeviceIdentifier()
         let transport = ScriptedTransport([.answer(200, answer(secret: false))])

@@ -69,6 +69,7 @@ struct CodeCompletion: Sendable {
         }
         var answer = kept
         answer.idToken = enrolled.accessToken
+        if request.issuer.codeRelay?.passesIDToken == true { answer.providerIDToken = kept.idToken }
         return answer
     }
 

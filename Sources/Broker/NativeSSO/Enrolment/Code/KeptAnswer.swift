@@ -42,6 +42,7 @@ enum KeptAnswer: Equatable {
                 if let refreshToken = tokens.refreshToken { json.member("refresh_token", refreshToken) }
                 if let scope = tokens.scope { json.member("scope", scope) }
                 json.member("id_token", tokens.idToken)
+                if let idToken = tokens.providerIDToken { json.member("idp_id_token", idToken) }
                 if let deviceSecret = tokens.deviceSecret { json.member("device_secret", deviceSecret) }
             })
     }
@@ -51,7 +52,7 @@ enum KeptAnswer: Equatable {
         return ProviderTokens(
             accessToken: accessToken, expiresIn: json.number("expires_in")?.int64,
             refreshToken: json.string("refresh_token"), scope: json.string("scope"), idToken: idToken,
-            deviceSecret: json.string("device_secret"))
+            providerIDToken: json.string("idp_id_token"), deviceSecret: json.string("device_secret"))
     }
 }
 

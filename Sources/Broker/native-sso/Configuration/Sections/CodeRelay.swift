@@ -8,6 +8,8 @@ extension Configuration {
         let revocationEndpoint: ProviderURL?
         /// Of the apps' registration there; `nil`: they are public clients.
         let secret: ProviderCodeRelay.ClientSecret?
+        /// Of apps that have a secret of their own there.
+        let secrets: [ClientID: ProviderCodeRelay.ClientSecret]
         let policy: CodeRelayPolicy
 
         /// - Parameter keySource: The identity provider's; `nil` if it is invalid.
@@ -23,14 +25,30 @@ extension Configuration {
                 "revocation_endpoint",
                 help: "Where it revokes tokens that no app received. By default as discovered, likewise."
             )
-            let method = section.choice(
-                "client_authentication", default: ProviderCodeRelay.ClientSecret.Method.basic,
-                help: "How the broker sends the secret to the identity provider. Needs `client_secret_file`.")
-            secret = section.value(
-                "client_secret_file", .path,
-                help: "One line: the apps' secret there. By default the apps are public clients.",
-                SecretFile.read
-            ).map { ProviderCodeRelay.ClientSecret($0, by: method) }
+            secret = Self.secret(
+                section, help: "One line: the apps' secret there. By default the apps are public clients.")
+            let own = section.sections(
+                "clients", isRequired: false,
+                help: "Apps with a secret of their own at the identity provider, instead of the common one."
+            ) { inner in
+                let id = inner.required(
+                    "client_id", .text("printable ASCII"), example: "orders", help: "The app, there and here."
+                ) { text in
+                    guard let id = ClientID(text) else { throw ValueDefect("is no client_id") }
+                    return Located(value: id, place: inner.place(of: "client_id"))
+                }
+                if !inner.isGiven("client_secret_file") {
+                    inner.report(
+                        "client_secret_file", "is missing; write it, or remove this client for the common secret")
+                }
+                return (id: id, secret: Self.secret(inner, help: "One line: the secret of this app there."))
+            }
+            secrets = own.reduce(into: [:]) { secrets, client in
+                guard let id = client.id, let secret = client.secret else { return }
+                if secrets.updateValue(secret, forKey: id.value) != nil {
+                    section.report(id.place, "is there twice; remove one of them")
+                }
+            }
             policy = CodeRelayPolicy(
                 timeout: section.duration(
                     "timeout", default: 5, in: 1...30, help: "For one request to the identity provider."),
@@ -40,11 +58,22 @@ extension Configuration {
                 ),
                 revokesOrphans: section.flag(
                     "revoke_orphans", default: true,
-                    help: "Revoke the refresh token of a code when no app received the tokens."))
+                    help: "Revoke the refresh token of a code when no app received the tokens."),
+                passesIDToken: section.flag(
+                    "idp_id_token", default: false,
+                    help: "Also answer with the identity provider's id_token, for `id_token_hint` at its logout."))
+        }
+
+        private static func secret(_ section: Section, help: String) -> ProviderCodeRelay.ClientSecret? {
+            let method = section.choice(
+                "client_authentication", default: ProviderCodeRelay.ClientSecret.Method.basic,
+                help: "How the broker sends the secret to the identity provider. Needs `client_secret_file`.")
             if section.isGiven("client_authentication"), !section.isGiven("client_secret_file") {
                 section.report(
                     "client_authentication", "is for a secret, and there is none; write client_secret_file")
             }
+            return section.value("client_secret_file", .path, help: help, SecretFile.read)
+                .map { ProviderCodeRelay.ClientSecret($0, by: method) }
         }
     }
 }
