@@ -15,6 +15,7 @@ package struct InternalEndpoint: Sendable {
     private let readiness: Readiness
     private let keys: any PublishedKeys
     private let metadata: ServerMetadata
+    private let authorizationEndpoint: @Sendable () -> String?
     private let directory: any ClientDirectory
     private let metrics: BrokerMetrics
     private var logout: LogoutEndpoint?
@@ -22,15 +23,19 @@ package struct InternalEndpoint: Sendable {
     private let clock: any WallClock
     private let logger: Logger
 
-    /// - Parameter logout: `nil`: the backchannel listener accepts logouts, or nobody does.
+    /// - Parameters:
+    ///   - authorizationEndpoint: For ``ServerMetadata/authorizationEndpoint``. It changes with the document of the IdP.
+    ///   - logout: `nil`: the backchannel listener accepts logouts, or nobody does.
     package init(
-        readiness: Readiness, keys: any PublishedKeys, metadata: ServerMetadata, directory: any ClientDirectory,
+        readiness: Readiness, keys: any PublishedKeys, metadata: ServerMetadata,
+        authorizationEndpoint: @escaping @Sendable () -> String? = { nil }, directory: any ClientDirectory,
         metrics: BrokerMetrics,
         logout: LogoutEndpoint?, clock: any WallClock, logger: Logger
     ) {
         self.readiness = readiness
         self.keys = keys
         self.metadata = metadata
+        self.authorizationEndpoint = authorizationEndpoint
         self.directory = directory
         self.metrics = metrics
         self.logout = logout
@@ -112,6 +117,7 @@ extension InternalEndpoint: Responder {
     /// With the scopes of the clients as they are now. Before the first load there is only `openid`.
     private var currentMetadata: ServerMetadata {
         var metadata = metadata
+        metadata.authorizationEndpoint = authorizationEndpoint()
         metadata.scopes = (try? directory.allowedScopes) ?? .empty
         return metadata
     }

@@ -5,8 +5,9 @@ import StrictCoding
 
 /// The broker's metadata for apps and resource servers. RFC 8414 §2, OpenID Connect Discovery §3, Native SSO §5.
 ///
-/// There is no authorization endpoint: this server has only a token endpoint. `response_types_supported` is then `none`, the
-/// registered value that promises nothing. RFC 8414 §3.2 forbids an empty list, and Authlib and idpyoidc refuse it.
+/// Users log in at an IdP. Its authorization endpoint stands here where the broker redeems its codes, for clients that know
+/// one server only. Otherwise there is none, and `response_types_supported` is `none`, the registered value that promises
+/// nothing. RFC 8414 §3.2 forbids an empty list, and Authlib and idpyoidc refuse it.
 package struct ServerMetadata: Sendable {
     package var issuer: Issuer
     /// The URL of `POST /token`, as apps see it.
@@ -18,6 +19,8 @@ package struct ServerMetadata: Sendable {
     package var authenticationMethods: [Client.Authentication]
     /// Scopes that clients may get. `openid` is always among `scopes_supported`.
     package var scopes = Scope.empty
+    /// An identity provider's; `nil`: none.
+    package var authorizationEndpoint: String?
     /// Whether the broker redeems codes of an identity provider.
     package var relaysCodes: Bool
     /// `nil`: there is no such endpoint.
@@ -43,9 +46,11 @@ package struct ServerMetadata: Sendable {
         var json = JSONWriter(reservingCapacity: 1024)
         json.object { json in
             json.member("issuer", issuer.string)
+            if let authorizationEndpoint { json.member("authorization_endpoint", authorizationEndpoint) }
             json.member("token_endpoint", tokenEndpoint)
             json.member("jwks_uri", keySetURI)
-            json.member("response_types_supported", ["none"])
+            json.member("response_types_supported", authorizationEndpoint == nil ? ["none"] : ["code"])
+            if authorizationEndpoint != nil { json.member("code_challenge_methods_supported", ["S256"]) }
             json.member(
                 "grant_types_supported",
                 Client.Grant.allCases.map(\.rawValue) + (relaysCodes ? [GrantType.authorizationCode.rawValue] : []))

@@ -28,7 +28,8 @@ package struct ProviderMetadata: Sendable {
         }
         endpoints = ProviderEndpoints(
             authorization: endpoint("authorization_endpoint"), token: endpoint("token_endpoint"),
-            revocation: endpoint("revocation_endpoint"))
+            revocation: endpoint("revocation_endpoint"),
+            sendsIssuer: metadata["authorization_response_iss_parameter_supported"] == .bool(true))
     }
 
     // Real documents have up to a hundred members and list every claim and scope.
@@ -42,17 +43,24 @@ package struct ProviderEndpoints: Sendable, Hashable {
     package var authorization: ProviderURL?
     package var token: ProviderURL?
     package var revocation: ProviderURL?
+    /// Whether its answers to authorization requests name it in `iss`. RFC 9207 §3.
+    package var sendsIssuer: Bool
 
-    package init(authorization: ProviderURL? = nil, token: ProviderURL? = nil, revocation: ProviderURL? = nil) {
+    package init(
+        authorization: ProviderURL? = nil, token: ProviderURL? = nil, revocation: ProviderURL? = nil,
+        sendsIssuer: Bool = false
+    ) {
         self.authorization = authorization
         self.token = token
         self.revocation = revocation
+        self.sendsIssuer = sendsIssuer
     }
 
     /// Removes endpoints on other hosts that would receive codes, tokens or secrets.
     func trusting(_ host: String) -> ProviderEndpoints {
         func own(_ url: ProviderURL?) -> ProviderURL? { url.flatMap { $0.host == host ? $0 : nil } }
-        return ProviderEndpoints(authorization: authorization, token: own(token), revocation: own(revocation))
+        return ProviderEndpoints(
+            authorization: authorization, token: own(token), revocation: own(revocation), sendsIssuer: sendsIssuer)
     }
 }
 

@@ -71,6 +71,20 @@ struct InternalListenerTests {
         }
     }
 
+    @Test("An identity provider's authorization endpoint stands in the metadata with code and PKCE")
+    func advertisedLogin() async throws {
+        var options = TestBroker.Options()
+        options.advertisedLogin = "https://idp.example.com/authorize"
+        try await TestBroker.run(options) { broker async throws in
+            let answer = try #require(
+                try await broker.internalAnswer(Requests.get("/.well-known/openid-configuration")))
+            let json = try #require(try JSONReader.parse(answer.body).object)
+            #expect(json.string("authorization_endpoint") == "https://idp.example.com/authorize")
+            #expect(json.strings("response_types_supported") == ["code"])
+            #expect(json.strings("code_challenge_methods_supported") == ["S256"])
+        }
+    }
+
     @Test(
         "Both metadata paths answer with any query",
         arguments: ["oauth-authorization-server", "openid-configuration?x=y"])

@@ -81,6 +81,9 @@ package final class ProviderKeys: Sendable {
     /// The authorization endpoint in the last discovery document.
     package var authorizationEndpoint: String? { snapshot.endpoints.authorization?.string }
 
+    /// Whether the last discovery document says that authorization responses have `iss`. RFC 9207 §3.
+    package var sendsIssuer: Bool { snapshot.endpoints.sendsIssuer }
+
     /// All endpoints in the last discovery document.
     var endpoints: ProviderEndpoints { snapshot.endpoints }
 

@@ -22,6 +22,7 @@ struct Configuration: Sendable {
     let keys: Keys
     /// At least one. No issuer and no alias occurs twice, disabled ones included.
     let identityProviders: [IdentityProvider]
+    let advertisedLogin: AdvertisedLogin
     /// How the broker names the users of each.
     let subjects: SubjectPrefixes
     let sessions: Sessions
@@ -88,6 +89,8 @@ struct Configuration: Sendable {
         log = root.section("log", help: "The log on standard error.") { Log(reading: $0) }
         (identityProviders, subjects) = IdentityProvider.all(reading: root, brokerIssuer: given, sessions)
         IdentityProvider.checkEvents(of: identityProviders, backchannel, root)
+        advertisedLogin = AdvertisedLogin(reading: root)
+        if root.isSound { advertisedLogin.check(identityProviders, root) }
         guard let publicListener, let internalListener, let dpop else { return nil }
         self.publicListener = publicListener
         self.internalListener = internalListener

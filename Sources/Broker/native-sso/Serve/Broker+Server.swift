@@ -31,7 +31,8 @@ extension Broker {
                 internalIdentity: tls[1], metricsAddress: configuration.metrics?.listen.socketAddress),
             tokenEndpoint: tokenEndpoint(clients, metrics, limiter),
             internalEndpoint: InternalEndpoint(
-                readiness: readiness, keys: PublishedKeyRing(ring: ring), metadata: metadata, directory: snapshot,
+                readiness: readiness, keys: PublishedKeyRing(ring: ring), metadata: metadata,
+                authorizationEndpoint: authorizationEndpoint, directory: snapshot,
                 metrics: metrics, logout: movesLogout ? nil : logout, clock: clock, logger: logger),
             backchannel: configuration.backchannel.map { backchannel in
                 BrokerServer.Backchannel(
@@ -41,7 +42,8 @@ extension Broker {
                     address: backchannel.listener.listen.socketAddress, limits: backchannel.listener.limits,
                     trustedProxies: backchannel.listener.trustedProxies, identity: tls[2])
             },
-            readiness: readiness, clock: clock, connections: connections, logger: logger
+            readiness: readiness, clock: clock, connections: connections,
+            admitsHandshake: { limiter.admits(handshakeFrom: $0) }, logger: logger
         ) { [logger, manager, backchannel = configuration.backchannel] ports in
             manager?.send(ServiceManager.ready)
             var metadata: Logger.Metadata = [
@@ -114,7 +116,7 @@ extension Broker {
             return ProviderCodeRelay.Provider(
                 keys: provider.keys, tokenEndpoint: relay.tokenEndpoint,
                 revocationEndpoint: relay.revocationEndpoint,
-                secret: relay.secret,
+                secret: relay.secret, secrets: relay.secrets,
                 timeout: .seconds(relay.policy.timeout.count), over: http)
         }
         guard !relayed.isEmpty else { return nil }
@@ -230,6 +232,21 @@ extension Broker {
             introspectionEndpoint: backchannel.flatMap {
                 $0.introspects ? $0.url + BackchannelEndpoint.introspectionPath : nil
             })
+    }
+}
+
+extension Broker {
+    /// For the metadata.
+    private var authorizationEndpoint: @Sendable () -> String? {
+        { [configuration, providers] in
+            configuration.advertisedLogin.endpoint(
+                providers.filter { $0.configuration.codeRelay != nil }.map {
+                    AdvertisedLogin.Relay(
+                        issuer: $0.configuration.issuer,
+                        endpoint: $0.configuration.authorizationEndpoint ?? $0.keys.authorizationEndpoint,
+                        sendsIssuer: $0.keys.sendsIssuer)
+                })
+        }
     }
 }
 

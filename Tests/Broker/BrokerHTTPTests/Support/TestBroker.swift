@@ -21,6 +21,8 @@ struct TestBroker: Sendable {
         var trustedProxies = TrustedProxies.none
         /// The identity provider's endpoint, as the broker knows it.
         var authorizationEndpoint: String?
+        /// The identity provider's endpoint in the metadata.
+        var advertisedLogin: String?
         var publicPort = 0
         /// Replaces the port.
         var publicSocket: String?
@@ -37,6 +39,8 @@ struct TestBroker: Sendable {
         var gate: Gate?
         /// Whether logouts arrive at the backchannel listener, not at the internal one.
         var movesLogout = false
+        /// Whether an address may begin a TLS handshake.
+        var admitsHandshake: @Sendable (ClientAddress) -> Bool = { _ in true }
     }
 
     let domain: Domain
@@ -123,6 +127,7 @@ struct TestBroker: Sendable {
         let metadata = ServerMetadata(
             issuer: issuer, tokenEndpoint: "https://sso.example.com/token",
             keySetURI: "https://sso.example.com/jwks.json", signingAlgorithms: ["ES256"])
+        let advertised = options.advertisedLogin
         let logout = LogoutEndpoint(
             logout: Logout(
                 tokens: domain.logoutVerifier, registry: domain.logouts, directory: domain.directory,
@@ -154,12 +159,14 @@ struct TestBroker: Sendable {
                 internalLimits: options.limits, drainTimeout: options.drainTimeout),
             tokenEndpoint: endpoint,
             internalEndpoint: InternalEndpoint(
-                readiness: readiness, keys: keys, metadata: metadata, directory: domain.directory, metrics: metrics,
+                readiness: readiness, keys: keys, metadata: metadata,
+                authorizationEndpoint: { advertised }, directory: domain.directory, metrics: metrics,
                 logout: options.movesLogout ? nil : logout, clock: domain.clock, logger: logger),
             backchannel: BrokerServer.Backchannel(
                 endpoint: backchannel, address: .init(port: 0), limits: options.limits,
                 trustedProxies: options.trustedProxies, identity: options.identity),
-            readiness: readiness, clock: domain.clock, connections: connections, logger: logger,
+            readiness: readiness, clock: domain.clock, connections: connections,
+            admitsHandshake: options.admitsHandshake, logger: logger,
             onStarted: { started.set(.success($0)) })
         return ServiceGroup(configuration: ServiceGroupConfiguration(services: [server], logger: logger))
     }
