@@ -40,7 +40,7 @@ struct ClientAddCommand: AsyncParsableCommand {
             try await registry.add(client, options.act(why))
         }
         try options.output.show(Record(client))
-        options.output.warn(client.stepUpWarning([]))
+        options.output.warn(client.scopeWarnings + client.stepUpWarning([]))
     }
 }
 
@@ -55,6 +55,7 @@ struct ClientUpdateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let changed = try await options.change(id, why) { settings.change(&$0) }
+        if settings.allowedScope != nil { options.output.warn(changed.scopeWarnings) }
         guard changed.asksForStepUp else { return }
         let groups = try await options.administer { try await $0.groups() }
         options.output.warn(changed.stepUpWarning(groups))

@@ -165,6 +165,19 @@ extension Client {
     /// Whether it may demand a stronger or newer login than the present one.
     var asksForStepUp: Bool { !acceptedContextClasses.isEmpty || maximumAuthenticationAge != nil }
 
+    /// Warnings about scopes that are allowed, and hardly meant.
+    var scopeWarnings: [String] {
+        var warnings = allowedScope.tokens.filter { $0.utf8.contains(UInt8(ascii: ",")) }.map {
+            "warning: \(id): \($0) is one scope with a comma in its name; write scopes with spaces between them"
+        }
+        if !allowedScope.contains("openid") {
+            warnings.append(
+                "warning: \(id): openid is not among its allowed scopes; exchanges with a device_id need it, and apps that ask "
+                    + "for it are refused")
+        }
+        return warnings
+    }
+
     /// A warning for a client whose step-up login would be refused. After that login the client holds its own id_token, and
     /// it needs permission to exchange it.
     ///

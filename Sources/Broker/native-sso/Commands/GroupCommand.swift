@@ -21,6 +21,12 @@ struct GroupAddCommand: RegistryCommand {
 
     func result(_ registry: Administration) async throws -> Record {
         try await registry.addGroup(id, issuer: issuer, options.act(why))
+        if try options.configuration().identityProviders.allSatisfy({ $0.issuer != issuer }) {
+            options.output.warn([
+                "warning: \(issuer) is the issuer of none of the identity_providers in \(options.config), so that no login uses "
+                    + "the group; compare both, octet by octet"
+            ])
+        }
         return ["group_id": .text(id.string), "issuer": .text(issuer.string)]
     }
 }
