@@ -1,4 +1,4 @@
--- The broker's signing keys, the keys that IdPs have published, and used proofs, assertions and codes. This database holds no
+-- The broker's signing keys, the keys that IdPs have published, the prefixes of their users' names, and used proofs, assertions and codes. This database holds no
 -- private key.
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso;
@@ -67,6 +67,17 @@ COMMENT ON COLUMN idp_key.last_seen_at IS 'When a broker last fetched it.';
 COMMENT ON COLUMN idp_key.tag IS
     'HMAC under the brokers'' device key over the columns before. The service role may write here, so a row that no broker made must not count.';
 COMMENT ON COLUMN idp_key.revoked_at IS 'Since when an operator distrusts it. One revoked row revokes the key in all its entries.';
+
+CREATE TABLE subject_prefix (
+    issuer text COLLATE "C" PRIMARY KEY,
+    prefix text COLLATE "C" NOT NULL CHECK (octet_length(prefix) <= 64),
+    used_at timestamptz(0)
+);
+COMMENT ON TABLE subject_prefix IS
+    'How the broker names the users of each IdP. APIs know users by these names, so a prefix in use stays.';
+COMMENT ON COLUMN subject_prefix.issuer IS 'The IdP.';
+COMMENT ON COLUMN subject_prefix.prefix IS 'Put before each sub in the broker''s tokens; empty: nothing.';
+COMMENT ON COLUMN subject_prefix.used_at IS 'When a session of this IdP was first noticed; NULL: none was, and the prefix may change.';
 
 CREATE TABLE used_proof (
     kind text NOT NULL CHECK (kind IN (

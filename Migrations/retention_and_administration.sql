@@ -108,6 +108,31 @@ RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp
 $$;
 GRANT EXECUTE ON FUNCTION record_idp_keys TO native_sso_broker;
 
+-- How users of each IdP that has had sessions are named. Sessions are looked for too: the note of use may be an hour late.
+CREATE OR REPLACE FUNCTION subject_prefixes_in_use() RETURNS TABLE (issuer text, prefix text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
+    SELECT p.issuer, p.prefix FROM subject_prefix p
+    WHERE p.used_at IS NOT NULL OR EXISTS (SELECT FROM session l WHERE l.idp_issuer = p.issuer)
+$$;
+GRANT EXECUTE ON FUNCTION subject_prefixes_in_use TO native_sso_broker;
+
+CREATE OR REPLACE FUNCTION note_used_prefixes() RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
+    UPDATE subject_prefix p SET used_at = now()
+    WHERE p.used_at IS NULL AND EXISTS (SELECT FROM session l WHERE l.idp_issuer = p.issuer)
+$$;
+
+-- $1 and $2: issuer and prefix of each configured IdP. A prefix in use stays, so a stolen password of the service changes no name.
+CREATE OR REPLACE FUNCTION record_subject_prefixes(p_issuers text[], p_prefixes text[]) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
+    SELECT note_used_prefixes();
+    INSERT INTO subject_prefix AS p (issuer, prefix)
+    SELECT given.issuer, given.prefix FROM unnest(p_issuers, p_prefixes) AS given (issuer, prefix) ORDER BY given.issuer
+    ON CONFLICT (issuer) DO UPDATE SET prefix = excluded.prefix
+    WHERE p.used_at IS NULL AND p.prefix <> excluded.prefix
+$$;
+GRANT EXECUTE ON FUNCTION record_subject_prefixes TO native_sso_broker;
+
 -- Makes the partitions of this month and the next three. A month whose events already lie in the default partition
 -- keeps them there.
 -- Makes a table first and attaches it then: CREATE TABLE ... PARTITION OF would lock the whole audit against every exchange.
@@ -153,6 +178,8 @@ BEGIN
     IF NOT try_sweep() THEN
         RETURN false;
     END IF;
+    -- Before the last session of an IdP is swept.
+    PERFORM note_used_prefixes();
     IF p_interval_seconds <= 0 THEN
         RETURN true;
     END IF;

@@ -89,9 +89,10 @@ enum RegistryStatements {
             EnrolStatement.statement,
             AuditStatements.record, AuditStatements.preparePartitions,
             AdministrativeAct.record,
-            Administration.revokeProviderKey,
+            Administration.revokeProviderKey, Administration.deleteSubjectPrefix, DatabaseRole.select,
             SigningKeyStatements.all, SigningKeyStatements.insert,
-        ] + KeyStepStatements.all + ProviderKeyStore.statements + Administration.clientStatements
+        ] + KeyStepStatements.all + ProviderKeyStore.statements + SubjectPrefixStore.statements
+        + Administration.clientStatements
         + Administration.credentialStatements + Administration.groupStatements + Administration.scopeStatements
         + CodeStatements.all + RetentionStatements.all + LogoutStatements.all + SessionStatements.all
         + GrantStatements.all + RevocationStatements.all

@@ -186,6 +186,7 @@ package enum AuditKind: String, Sendable, CaseIterable {
     case deviceUnblocked = "device_unblocked"
     case deviceUnpinned = "device_unpinned"
     case idpKeyRevoked = "idp_key_revoked"
+    case subjectPrefixForgotten = "subject_prefix_forgotten"
     case keyAdded = "key_added"
     case keyPublished = "key_published"
     case keyActive = "key_active"

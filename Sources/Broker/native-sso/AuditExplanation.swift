@@ -95,6 +95,8 @@ extension AuditExplanation {
             self = words.act(
                 "revoked the key \(of("thumbprint")) of \(of("issuer")): the broker no longer accepts tokens that it signed"
             )
+        case .subjectPrefixForgotten:
+            self = words.act("forgot how users of \(of("issuer")) were named, so that they may get other names")
         case .keyAdded:
             self = words.act(
                 "created the key \(of("kid")) for \(of("use")), in the state \(of("state"))")

@@ -12,7 +12,8 @@ struct NativeSSOCommand: CommandGroup {
         subcommands: [
             ServeCommand.self, MigrateCommand.self, ConfigCommand.self, KeyCommand.self, JWKSCommand.self,
             ClientCommand.self, GroupCommand.self, ScopeCommand.self, SessionCommand.self, GrantCommand.self,
-            DeviceCommand.self, ProviderKeyCommand.self, RetentionCommand.self, SweepCommand.self, AuditCommand.self,
+            DeviceCommand.self, ProviderKeyCommand.self, SubjectPrefixCommand.self, RetentionCommand.self,
+            SweepCommand.self, AuditCommand.self,
             ExplainCommand.self,
         ])
 

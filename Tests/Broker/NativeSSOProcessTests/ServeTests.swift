@@ -113,7 +113,7 @@ struct ServeTests {
         let cluster = try await PrivateCluster.start(options: .testing)
         let installation = try Installation(cluster, database: "later")
         let broker = try await Broker.start(
-            installation, environment: ["NATIVE_SSO_DATABASE_URL": installation.ownerURL])
+            installation, environment: installation.ownerEnvironment)
         #expect(try await broker.get("/livez").status == 200)
         let ready = try await broker.get("/readyz")
         #expect(ready.status == 503)
@@ -150,7 +150,7 @@ struct ServeTests {
     @Test func `without a schema it is not ready, and is as soon as there are schema and keys`() async throws {
         try await Installation.withFiles { installation in
             let broker = try await Broker.start(
-                installation, environment: ["NATIVE_SSO_DATABASE_URL": installation.ownerURL])
+                installation, environment: installation.ownerEnvironment)
             let before = try await broker.get("/readyz")
             #expect(before.status == 503)
             #expect(before.text.contains("not_migrated"))

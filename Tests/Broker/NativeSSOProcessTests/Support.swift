@@ -81,7 +81,13 @@ extension Installation {
         ["NATIVE_SSO_DATABASE_URL": cluster.connectionURI(database: database, user: Self.loginRole)]
     }
 
-    var ownerURL: String { cluster.connectionURI(database: database) }
+    /// The variables with which a broker may run as the owner, before there is a role for the service.
+    var ownerEnvironment: [String: String] {
+        [
+            "NATIVE_SSO_DATABASE_URL": cluster.connectionURI(database: database),
+            "NATIVE_SSO_DATABASE_ALLOW_OWNER": "true",
+        ]
+    }
 
     func audit() async throws -> [String] {
         try await cluster.psql(

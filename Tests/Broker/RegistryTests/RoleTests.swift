@@ -98,6 +98,8 @@ enum RoleSQL {
         Statement("SELECT count(*) FROM native_sso.sweep"),
         Statement("UPDATE native_sso.sweep SET begun_at = 'infinity'"),
         Statement("SELECT count(*) FROM native_sso.dead_device"),
+        Statement("SELECT count(*) FROM native_sso.subject_prefix"),
+        Statement("UPDATE native_sso.subject_prefix SET prefix = ''"),
         Statement("CREATE TABLE native_sso.mine (x int)"),
     ]
 

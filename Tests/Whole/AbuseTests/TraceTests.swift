@@ -16,9 +16,7 @@ extension Abuse {
                 }
             }
             var seen: Set<String> = []
-            // What the program says before it serves is for a person.
-            for line in try fixture.running.logText().utf8.split(separator: UInt8(ascii: "\n"))
-            where !line.starts(with: "warning: running as root".utf8) {
+            for line in try fixture.running.logText().utf8.split(separator: UInt8(ascii: "\n")) {
                 let entry = try #require((try? JSONReader.parse(Array(line)))?.object, "\(line)")
                 guard let requestID = entry.string("request_id") else { continue }
                 #expect(seen.insert(requestID).inserted, "\(requestID) has two lines")

@@ -47,12 +47,20 @@ enum SecureHeap {
     private static let octets = 256 << 10
     private static let smallestBlock = 32
 
-    private static let isPrepared = CRYPTO_secure_malloc_init(octets, smallestBlock) != 0
+    /// 0: there is no heap. 1: it is locked. 2: it is not, or not completely.
+    private static let result = CRYPTO_secure_malloc_init(octets, smallestBlock)
+
+    static var isLocked: Bool { result == 1 }
 
     /// Creates the heap. Must run before the first secret is read.
     static func prepare() {
-        _ = isPrepared
+        _ = result
     }
+}
+
+extension ProcessHardening {
+    /// Whether the heap of the keys is locked into memory. Creates it.
+    package static var locksSecrets: Bool { SecureHeap.isLocked }
 }
 
 /// Protects the memory of a process that holds keys. ``SecureBytes`` keeps the keys out of swap.

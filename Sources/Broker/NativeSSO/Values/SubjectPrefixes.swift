@@ -12,6 +12,16 @@ package struct SubjectPrefixes: Sendable, Hashable {
     ///   begin with another one, except that the empty one begins each.
     package init(_ prefixes: [Issuer: String]) { self.prefixes = prefixes }
 
+    /// `nil`: the broker names no users of `provider`.
+    package func prefix(of provider: Issuer) -> String? { prefixes[provider] }
+
+    /// Whether users of two identity providers with these prefixes could get one name. A `sub` of an identity provider
+    /// without prefix that begins with the prefix of another is refused, so those two are apart.
+    package static func mayNameAlike(_ one: String, _ other: String) -> Bool {
+        guard !one.isEmpty, !other.isEmpty else { return one.isEmpty && other.isEmpty }
+        return one.utf8.starts(with: other.utf8) || other.utf8.starts(with: one.utf8)
+    }
+
     /// `sub` of the broker's tokens for a user of `provider`.
     /// - Throws: `subjectReserved` if the name would be that of another identity provider's user; `subject` if it is
     ///   longer than 255 octets; `issuerMismatch` if the identity provider has no prefix here, not even an empty one.

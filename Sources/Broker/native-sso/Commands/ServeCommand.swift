@@ -2,7 +2,11 @@ import ArgumentParser
 import BrokerHTTP
 import Foundation
 import Glibc
+import KeyModule
 import Logging
+import NativeSSO
+import PostgresClient
+import Registry
 import StrictCoding
 
 struct ServeCommand: AsyncParsableCommand {
@@ -13,17 +17,25 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let configuration = try options.configuration()
-        if geteuid() == 0 {
-            guard configuration.isDevelopment else {
-                throw CommandFailure.usage("the broker does not run as root: start it as a user of its own")
-            }
-            options.output.warn(["warning: running as root, which development: true allows"])
+        let result = try options.readConfiguration()
+        let configuration = result.configuration
+        let isRoot = geteuid() == 0
+        guard !isRoot || configuration.isDevelopment else {
+            throw CommandFailure.usage("the broker does not run as root: start it as a user of its own")
         }
         let environment = ProcessInfo.processInfo.environment
         try checkSocket(configuration, environment)
         let logger = Self.logger(configuration.log)
         defer { LogSink.standardError.flush() }
+        for warning in result.warnings {
+            logger.warning("doubtful configuration", metadata: warning.metadata(file: options.config))
+        }
+        if isRoot { logger.warning("running as root, which development: true allows") }
+        if !ProcessHardening.locksSecrets {
+            logger.warning(
+                "the memory of the keys could not be locked, and may be swapped to disk",
+                metadata: ["remedy": "raise the limit of locked memory (ulimit -l, LimitMEMLOCK=) to 8 MiB"])
+        }
         let connections = configuration.listeners.reduce(0) { $0 + $1.maximumConnections }
         if let limit = OpenFileLimit.raise(for: connections) {
             logger.warning(
@@ -67,7 +79,8 @@ struct ConfigCommand: CommandGroup {
 }
 
 extension ConfigCommand {
-    /// Reads the configuration and its secret files as `serve` does, and checks that the key directory exists.
+    /// Reads the configuration and its secret files as `serve` does, checks that the key directory exists, and compares
+    /// the names of users with those in the database.
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "check", abstract: "Report every problem of the configuration, and what to write instead.")
@@ -83,8 +96,49 @@ extension ConfigCommand {
                     place: Place(origin: .file, key: "keys.directory"), message: "there is no such directory")
                 throw ConfigurationError(file: options.config, problems: [problem])
             }
-            try options.output.show(ConfigurationVerdict(file: options.config, warnings: result.warnings))
+            let warnings = result.warnings + (try await compareNames(result.configuration))
+            try options.output.show(ConfigurationVerdict(file: options.config, warnings: warnings))
         }
+    }
+}
+
+extension ConfigurationProblem {
+    /// For the log.
+    fileprivate func metadata(file: String) -> Logger.Metadata {
+        var metadata: Logger.Metadata = ["file": .string(file), "key": .string(place.key), "problem": .string(message)]
+        switch place.origin {
+        case .file: break
+        case .line(let line): metadata["line"] = .stringConvertible(line)
+        case .variable(let name): metadata["variable"] = .string(name)
+        }
+        return metadata
+    }
+}
+
+extension ConfigCommand.Check {
+    /// - Returns: A warning if the database did not answer: the file may be checked where it cannot be reached.
+    private func compareNames(_ configuration: Configuration) async throws -> [ConfigurationProblem] {
+        let pool = ConnectionPool(try configuration.database.connection(pool: 1)) { _ in }
+        let used: [Issuer: String]?
+        do {
+            try await pool.waitUntilConnected(within: .seconds(2))
+            used = try await SubjectPrefixStore(database: pool).inUse()
+        } catch {
+            used = nil
+        }
+        await pool.shutdown()
+        guard let used else {
+            return [
+                ConfigurationProblem(
+                    place: Place(origin: .file, key: "database.url"),
+                    message:
+                        "cannot be asked which subject_prefix is in use, so that none was compared; serve does it again"
+                )
+            ]
+        }
+        let conflicts = configuration.conflicts(withPrefixesInUse: used)
+        guard conflicts.isEmpty else { throw ConfigurationError(file: options.config, problems: conflicts) }
+        return []
     }
 }
 

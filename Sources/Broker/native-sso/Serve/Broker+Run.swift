@@ -30,14 +30,17 @@ extension Broker {
     func run() async throws(CommandFailure) {
         let directory = DirectoryRefresh(
             snapshot, providers: providers.map(\.keys), store: ProviderKeyStore(database: pool), logger: logger)
+        let hasPassed: Bool
         do throws(CommandFailure) {
-            try await prepare(directory)
+            hasPassed = try await prepare(directory)
         } catch {
             await close()
             throw error
         }
         do {
-            try await ServiceGroup(configuration: group(directory)).run()
+            try await ServiceGroup(configuration: group(directory, hasPassed: hasPassed)).run()
+        } catch let failure as CommandFailure {
+            throw failure
         } catch {
             throw .infrastructure("the broker cannot run: \(error)")
         }
@@ -45,21 +48,27 @@ extension Broker {
 
     /// Loads data before the first request. An existing but wrong key stops the start: waiting does not repair it,
     /// and the other brokers continue.
-    private func prepare(_ directory: DirectoryRefresh) async throws(CommandFailure) {
+    ///
+    /// - Returns: Whether ``StartChecks`` have passed.
+    private func prepare(_ directory: DirectoryRefresh) async throws(CommandFailure) -> Bool {
         do throws(PostgresError) {
             try await pool.waitUntilConnected(within: Self.startTimeout)
             try await lanes.waitUntilConnected(within: Self.startTimeout)
         } catch {
             logger.warning("the database does not answer yet", metadata: ["reason": "\(error)"])
-            return
+            return false
         }
         await reportSchema()
+        let hasPassed = try await startChecks.pass()
         // Keys come first, because the device key authenticates the archived keys of IdPs.
         if let problem = await keys.refresh().first(where: { $0.state == .active }) {
             throw .infrastructure(problem.description)
         }
         await directory.refresh()
+        return hasPassed
     }
+
+    private var startChecks: StartChecks { StartChecks(configuration: configuration, database: pool, logger: logger) }
 
     /// A schema that does not fit leaves the broker not ready until someone migrates. The log says what to do.
     private func reportSchema() async {
@@ -74,7 +83,7 @@ extension Broker {
 
     /// The services stop in reverse order, each after the next one has ended. Requests keep their database, codes are
     /// settled, and refusals get their audit record.
-    private func group(_ directory: DirectoryRefresh) -> ServiceGroupConfiguration {
+    private func group(_ directory: DirectoryRefresh, hasPassed: Bool) -> ServiceGroupConfiguration {
         let (keys, audit, pool, lanes, commits, pendingCodes) = (keys, audit, pool, lanes, commits, pendingCodes)
         let (documents, codes) = (documents, codes.values)
         let providers = providers.map(\.keys) + eventKeys.flatMap(\.all)
@@ -100,6 +109,7 @@ extension Broker {
                 }
             },
         ]
+        if !hasPassed { services.append(startChecks) }
         services += providers.map { provider in BackgroundService { await provider.run() } }
         let server = server
         if let manager {

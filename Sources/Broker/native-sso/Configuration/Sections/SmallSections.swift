@@ -42,6 +42,8 @@ extension Configuration {
         let url: String
         let password: Credential?
         let pool: Int
+        /// Whether `serve` runs as a role that may change everything.
+        let allowsOwner: Bool
 
         init(reading section: Section) {
             let url = section.required(
@@ -55,6 +57,9 @@ extension Configuration {
             pool = section.integer(
                 "pool", default: 8, in: 1...200,
                 help: "Connections for everything but exchanges and refreshes, which have three of their own.")
+            allowsOwner = section.flag(
+                "allow_owner", default: false,
+                help: "Let `serve` connect as a superuser or a member of `native_sso_admin`.")
         }
     }
 
@@ -136,6 +141,9 @@ extension RequestLimits {
             listener: limit("listener", standard.listener, "All requests to the public listener together."),
             address: addressLimit(
                 "address", standard.address, "Requests of one IPv4 address, or of the /64 of an IPv6 address."),
+            handshakes: limit(
+                "handshakes", standard.handshakes,
+                "TLS handshakes of one IPv4 address, or of the /64 of an IPv6 address."),
             network: addressLimit("network", standard.network, "Requests of the /48 of an IPv6 address."),
             client: limit(
                 "client", standard.client, "Requests of one app with a genuine token, or of one authenticated client."),

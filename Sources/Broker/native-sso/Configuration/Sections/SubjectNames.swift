@@ -89,9 +89,7 @@ extension SubjectPrefixes {
         for (index, provider) in providers.enumerated() {
             let prefix = provider.subjectNames.prefix
             let other = providers[..<index].first { other in
-                let other = other.subjectNames.prefix
-                guard !prefix.isEmpty, !other.isEmpty else { return false }
-                return prefix.utf8.starts(with: other.utf8) || other.utf8.starts(with: prefix.utf8)
+                !prefix.isEmpty && mayNameAlike(prefix, other.subjectNames.prefix)
             }
             guard let other else { continue }
             root.report(
