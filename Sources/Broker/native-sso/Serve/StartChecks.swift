@@ -47,8 +47,8 @@ struct StartChecks: Service {
 
 extension DatabaseRole {
     fileprivate var refusal: String {
-        "the database user \(name) \(isSuperuser ? "is a superuser" : "is a member of native_sso_admin"), so that whoever steals "
-            + "its password can change everything; give the service a login of its own IN ROLE native_sso_broker, or write "
+        "the database user \(name) \(isSuperuser ? "is a superuser" : "is a member of native_sso_admin"), so that a thief of "
+            + "its password could change everything; give the service a login of its own IN ROLE native_sso_broker, or write "
             + "database.allow_owner: true"
     }
 }
