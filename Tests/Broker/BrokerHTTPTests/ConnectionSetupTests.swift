@@ -57,7 +57,7 @@ struct ConnectionSetupTests {
         while number(in: counts) != 0 { await Task.yield() }
     }
 
-    private func number(in counts: ConnectionCounts) -> Int64? {
+    private func number(in counts: ConnectionCounts) -> Double? {
         counts.samples.first { "\($0.name)" == "connections" }?.value
     }
 }

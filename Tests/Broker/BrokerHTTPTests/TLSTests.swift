@@ -174,7 +174,7 @@ struct TLSTests {
         #expect(identity.notAfter == Self.now.adding(.days(90)).seconds)
         #expect(
             CertificateExpiry([CurrentTLSIdentity(identity)]).samples.map(\.value) == [
-                Self.now.adding(.days(90)).seconds
+                Double(Self.now.adding(.days(90)).seconds)
             ])
     }
 }

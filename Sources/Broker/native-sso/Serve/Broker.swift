@@ -66,7 +66,8 @@ struct Broker: Sendable {
         let pool = ConnectionPool(connection, history: history) { connections.note($0) }
         self.pool = pool
         shared = BoundedExecutor(pool, atOnce: max(configuration.database.pool - 2, 1))
-        logouts = PostgresLogoutRegistry(database: databaseTimes.measuring(.logout, on: shared), atOnce: max(configuration.database.pool * 3 / 8, 1))
+        logouts = PostgresLogoutRegistry(
+            database: databaseTimes.measuring(.logout, on: shared), atOnce: max(configuration.database.pool * 3 / 8, 1))
         keys = KeyRefresh(store: SigningKeyStore(database: pool), provider: provider, ring: ring, logger: logger)
         snapshot = RegistrySnapshot(database: pool)
         commits = CommitProbe(database: pool, clock: clock, logger: logger)
