@@ -2,13 +2,14 @@
 --
 -- native_sso_admin owns everything; migrations and the command line act as it. The service logs in as a member of
 -- native_sso_broker, which may execute functions and read the registry but no session: a stolen service password lists no
--- logins. native_sso_registrar may register sessions and nothing else.
--- The three have no login. The operator makes login roles and grants them one of these.
+-- logins. native_sso_registrar may register sessions and nothing else. native_sso_support may find and end the sessions of one user or
+-- device and nothing else.
+-- The four have no login. The operator makes login roles and grants them one of these.
 DO $$
 DECLARE
     v_role text;
 BEGIN
-    FOREACH v_role IN ARRAY ARRAY['native_sso_admin', 'native_sso_broker', 'native_sso_registrar'] LOOP
+    FOREACH v_role IN ARRAY ARRAY['native_sso_admin', 'native_sso_broker', 'native_sso_registrar', 'native_sso_support'] LOOP
         -- Where an administrator has made the roles, the owner needs no CREATEROLE.
         CONTINUE WHEN EXISTS (SELECT FROM pg_roles r WHERE r.rolname = v_role);
         -- Roles belong to the whole cluster: the migration of another database may make them at the same moment.
@@ -30,7 +31,7 @@ $$;
 
 ALTER SCHEMA native_sso OWNER TO native_sso_admin;
 ALTER TABLE native_sso.schema_migration OWNER TO native_sso_admin;
-GRANT USAGE ON SCHEMA native_sso TO native_sso_broker, native_sso_registrar;
+GRANT USAGE ON SCHEMA native_sso TO native_sso_broker, native_sso_registrar, native_sso_support;
 GRANT SELECT ON native_sso.schema_migration TO native_sso_broker;
 
 -- A new function may be executed by its owner alone.

@@ -248,6 +248,22 @@ CREATE TYPE native_sso.shown AS (
 COMMENT ON TYPE native_sso.shown IS '
     place bigint, assertion bytea, assertion_expires_at timestamptz, proof bytea, proof_seconds bigint';
 
+CREATE TYPE native_sso.supported_session AS (
+	session_id uuid,
+	idp_issuer text,
+	subject text,
+	clients text[],
+	created_at timestamp with time zone,
+	last_used_at timestamp with time zone,
+	expires_at timestamp with time zone,
+	ended_at timestamp with time zone,
+	end_reason text
+);
+
+COMMENT ON TYPE native_sso.supported_session IS '
+    session_id uuid, idp_issuer text, subject text, clients text[], created_at timestamptz, last_used_at timestamptz,
+    expires_at timestamptz, ended_at timestamptz, end_reason text';
+
 CREATE TYPE native_sso.sweep_batch AS (
 	looked_at bigint,
 	removed bigint
@@ -260,6 +276,24 @@ CREATE DOMAIN native_sso.token_generation AS integer
 	CONSTRAINT token_generation_check CHECK ((VALUE > 0));
 
 COMMENT ON DOMAIN native_sso.token_generation IS 'A position in a token family, from 1 on.';
+
+CREATE FUNCTION native_sso.announce_end() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF OLD.ended_at IS NULL AND NEW.ended_at IS NOT NULL AND NEW.end_reason NOT IN ('expired', 'idle') THEN
+        INSERT INTO native_sso.ended_session (session_id, ended_at, reason, audiences, recorded_at)
+        SELECT NEW.session_id, NEW.ended_at, NEW.end_reason, array_agg(DISTINCT a.audience), clock_timestamp()
+        FROM native_sso.sso_grant g
+        JOIN native_sso.client c ON c.client_id = g.client_id
+        CROSS JOIN LATERAL unnest(g.audiences || c.audiences) AS a (audience)
+        WHERE g.session_id = NEW.session_id
+        HAVING count(*) > 0
+        ON CONFLICT (session_id) DO NOTHING;
+    END IF;
+    RETURN NULL;
+END
+$$;
 
 CREATE FUNCTION native_sso.announce_registry_change() RETURNS trigger
     LANGUAGE plpgsql
@@ -1364,6 +1398,22 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION native_sso.number_ends() RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+BEGIN
+    IF EXISTS (SELECT FROM ended_session e WHERE e.position IS NULL)
+        AND pg_try_advisory_xact_lock(7017280452245743466)
+    THEN
+        UPDATE ended_session e SET position = nextval('ended_session_number')
+        WHERE e.session_id IN (SELECT n.session_id FROM ended_session n WHERE n.position IS NULL LIMIT 10000);
+    END IF;
+    RETURN coalesce((SELECT e.position FROM ended_session e WHERE e.position IS NOT NULL ORDER BY e.position DESC LIMIT 1), 0);
+END
+$$;
+
 CREATE FUNCTION native_sso.own_sid(p_session_id uuid) RETURNS bytea
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$ SELECT sha256(convert_to(p_session_id::text, 'UTF8')) $$;
@@ -1389,6 +1439,65 @@ BEGIN
     ON CONFLICT (issuer, device_digest) DO UPDATE SET pinned_keys = coalesce(d.pinned_keys, '{}') || excluded.pinned_keys
     WHERE (d.pinned_keys ->> p_client) IS NULL;
     RETURN (SELECT d.pinned_keys ->> p_client FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device);
+END
+$$;
+
+CREATE FUNCTION native_sso.poll_ended_sessions(p_client text, p_receiver text, p_acknowledged uuid[], p_limit bigint, p_life_seconds bigint) RETURNS TABLE(session_id uuid, ended_at timestamp with time zone, reason text, place bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+DECLARE
+    v_audiences text[];
+    v_life interval;
+    v_receiver event_receiver;
+    v_acknowledged bigint[];
+    v_last bigint;
+    v_first bigint;
+BEGIN
+    SELECT c.introspects INTO v_audiences FROM client c WHERE c.client_id = p_client AND c.enabled;
+    IF coalesce(v_audiences, '{}') = '{}' THEN
+        RETURN;
+    END IF;
+    v_life := make_interval(secs => least(86400, greatest(
+        p_life_seconds, (SELECT max(c.access_token_seconds) FROM client c)))) + interval '2 minutes';
+    v_last := number_ends();
+    SELECT * INTO v_receiver FROM event_receiver r WHERE r.client_id = p_client AND r.receiver = p_receiver FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        INSERT INTO event_receiver (client_id, receiver) VALUES (p_client, p_receiver)
+        ON CONFLICT (client_id, receiver) DO NOTHING;
+        DELETE FROM event_receiver r WHERE r.client_id = p_client AND r.receiver IN (
+            SELECT o.receiver FROM event_receiver o WHERE o.client_id = p_client AND o.receiver <> p_receiver
+            ORDER BY o.polled_at DESC OFFSET 63);
+        SELECT * INTO v_receiver FROM event_receiver r
+        WHERE r.client_id = p_client AND r.receiver = p_receiver FOR NO KEY UPDATE;
+    END IF;
+    v_acknowledged := ARRAY(
+        SELECT a.position FROM unnest(v_receiver.acknowledged) AS a (position)
+        UNION
+        SELECT e.position FROM ended_session e
+        WHERE e.session_id = ANY (p_acknowledged) AND e.position > v_receiver.position AND e.audiences && v_audiences
+        ORDER BY 1 LIMIT 1000);
+    SELECT e.position INTO v_first FROM ended_session e
+    WHERE e.position > v_receiver.position AND e.recorded_at > now() - v_life AND e.audiences && v_audiences
+        AND e.position <> ALL (v_acknowledged)
+    ORDER BY e.position LIMIT 1;
+    -- Nothing is left up to v_last. Ends that got a position since then are behind it.
+    v_first := coalesce(v_first, greatest(v_last, v_receiver.position) + 1);
+    v_acknowledged := ARRAY(SELECT a.position FROM unnest(v_acknowledged) AS a (position) WHERE a.position >= v_first ORDER BY 1);
+    IF v_acknowledged <> v_receiver.acknowledged OR v_first - 1 > v_receiver.position
+        OR v_receiver.polled_at < now() - interval '1 minute'
+    THEN
+        UPDATE event_receiver r
+        SET position = greatest(r.position, v_first - 1), acknowledged = v_acknowledged, polled_at = now()
+        WHERE r.client_id = p_client AND r.receiver = p_receiver;
+    END IF;
+    RETURN QUERY
+    SELECT e.session_id, e.ended_at::timestamptz, e.reason, e.position FROM ended_session e
+    WHERE e.position >= v_first AND e.recorded_at > now() - v_life AND e.audiences && v_audiences
+        AND e.position <> ALL (v_acknowledged)
+    ORDER BY e.position LIMIT least(p_limit, 1000);
 END
 $$;
 
@@ -1729,6 +1838,16 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION native_sso.require_reason(p_why text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+BEGIN
+    IF coalesce(p_why, '') = '' THEN
+        RAISE EXCEPTION 'p_why is required, such as the number of a ticket' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+END
+$$;
+
 CREATE FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint) RETURNS native_sso.code_claim
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -1894,6 +2013,68 @@ CREATE FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) RETURNS int
         ORDER BY run DESC LIMIT 16) AS newest
 $$;
 
+CREATE FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text DEFAULT NULL::text, p_subject text DEFAULT NULL::text, p_on_device_of uuid DEFAULT NULL::uuid, p_actor text DEFAULT NULL::text, p_same_login_may_return boolean DEFAULT false) RETURNS SETOF uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM require_reason(p_why);
+    RETURN QUERY
+    SELECT * FROM end_sessions(
+        ARRAY(SELECT supported_ids(p_idp_issuer, p_subject, p_on_device_of, true)), 'support',
+        coalesce(p_actor, session_user), jsonb_build_object('database_user', session_user, 'why', p_why),
+        p_same_login_may_return => p_same_login_may_return);
+END
+$$;
+
+CREATE FUNCTION native_sso.support_find_sessions(p_why text, p_idp_issuer text DEFAULT NULL::text, p_subject text DEFAULT NULL::text, p_on_device_of uuid DEFAULT NULL::uuid, p_actor text DEFAULT NULL::text) RETURNS SETOF native_sso.supported_session
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+DECLARE
+    v_ids uuid[];
+BEGIN
+    PERFORM require_reason(p_why);
+    v_ids := ARRAY(SELECT supported_ids(p_idp_issuer, p_subject, p_on_device_of, false));
+    -- The newest session leads to the user: the audit itself names none.
+    INSERT INTO audit_event (occurred_at, kind, session_id, actor, reason, details)
+    VALUES (
+        clock_timestamp(), 'sessions_found', coalesce(p_on_device_of, v_ids[1]), coalesce(p_actor, session_user), p_why,
+        jsonb_build_object('database_user', session_user, 'sessions', cardinality(v_ids)));
+    RETURN QUERY
+    SELECT l.session_id, l.idp_issuer::text, l.subject::text,
+        ARRAY(SELECT g.client_id FROM sso_grant g WHERE g.session_id = l.session_id AND g.revoked_at IS NULL ORDER BY 1),
+        l.created_at::timestamptz, l.last_used_at::timestamptz, l.expires_at::timestamptz, l.ended_at::timestamptz, l.end_reason
+    FROM session l WHERE l.session_id = ANY (v_ids) ORDER BY l.session_id DESC;
+END
+$$;
+
+CREATE FUNCTION native_sso.supported_ids(p_idp_issuer text, p_subject text, p_on_device_of uuid, p_live_only boolean) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+BEGIN
+    IF num_nonnulls(p_subject, p_on_device_of) <> 1 OR (p_idp_issuer IS NULL) <> (p_subject IS NULL) THEN
+        RAISE EXCEPTION 'name a user by p_idp_issuer and p_subject, or a device by p_on_device_of, one of its sessions'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF p_subject IS NOT NULL THEN
+        RETURN QUERY
+        SELECT l.session_id FROM session l
+        WHERE l.idp_issuer = p_idp_issuer AND l.subject = p_subject
+            AND (NOT p_live_only OR l.ended_at IS NULL AND l.expires_at > now())
+        ORDER BY l.session_id DESC LIMIT 1000;
+    ELSE
+        RETURN QUERY
+        SELECT l.session_id FROM session d
+        JOIN session l ON l.session_id = d.session_id OR l.issuer = d.issuer AND l.device_digest = d.device_digest
+        WHERE d.session_id = p_on_device_of
+            AND (NOT p_live_only OR l.ended_at IS NULL AND l.expires_at > now())
+        ORDER BY l.session_id DESC LIMIT 1000;
+    END IF;
+END
+$$;
+
 CREATE FUNCTION native_sso.sweep_audit(p_limit bigint) RETURNS SETOF native_sso.sweep_batch
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -2005,6 +2186,7 @@ CREATE FUNCTION native_sso.sweep_proofs(p_limit bigint) RETURNS SETOF native_sso
 DECLARE
     v_removed bigint;
     v_codes bigint;
+    v_ends bigint;
 BEGIN
     IF NOT try_sweep() THEN
         RETURN;
@@ -2022,7 +2204,15 @@ BEGIN
         DELETE FROM relayed_code r USING dead WHERE r.code = dead.code RETURNING 1
     )
     SELECT count(*) INTO v_codes FROM gone;
-    RETURN NEXT ROW (greatest(v_removed, v_codes), v_removed + v_codes)::sweep_batch;
+    WITH dead AS (
+        SELECT e.session_id FROM dead_ended_session e ORDER BY e.recorded_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM ended_session e USING dead WHERE e.session_id = dead.session_id RETURNING 1
+    )
+    SELECT count(*) INTO v_ends FROM gone;
+    DELETE FROM event_receiver r USING dead_event_receiver dead
+    WHERE r.client_id = dead.client_id AND r.receiver = dead.receiver;
+    RETURN NEXT ROW (greatest(v_removed, v_codes, v_ends), v_removed + v_codes + v_ends)::sweep_batch;
 END
 $$;
 
@@ -2479,6 +2669,63 @@ CREATE VIEW native_sso.dead_device AS
              JOIN native_sso.session l USING (session_id))
           WHERE (((g.device_digest)::bytea = (d.device_digest)::bytea) AND (g.jkt IS NOT NULL) AND (NOT (GREATEST(l.expires_at, l.ended_at) < ( SELECT native_sso.sweep_limit() AS sweep_limit))))))));
 
+CREATE TABLE native_sso.ended_session (
+    session_id uuid NOT NULL,
+    ended_at timestamp(0) with time zone NOT NULL,
+    reason text NOT NULL,
+    audiences text[] NOT NULL,
+    recorded_at timestamp with time zone NOT NULL,
+    "position" bigint
+);
+
+COMMENT ON TABLE native_sso.ended_session IS 'The ends of which resource servers learn. A row goes by the sweep, once no access token of the session can be alive.';
+
+COMMENT ON COLUMN native_sso.ended_session.session_id IS 'The session; session_id of its access tokens.';
+
+COMMENT ON COLUMN native_sso.ended_session.ended_at IS 'When it ended.';
+
+COMMENT ON COLUMN native_sso.ended_session.reason IS 'What ended it, as in end_reason of the session.';
+
+COMMENT ON COLUMN native_sso.ended_session.audiences IS 'Every aud that an access token of the session may have.';
+
+COMMENT ON COLUMN native_sso.ended_session.recorded_at IS 'When the row was made.';
+
+COMMENT ON COLUMN native_sso.ended_session."position" IS 'The order in which receivers get it, given after the commit, so that no receiver passes over a row that commits late; NULL: not yet given.';
+
+CREATE VIEW native_sso.dead_ended_session AS
+ SELECT e.session_id,
+    e.recorded_at
+   FROM native_sso.ended_session e
+  WHERE (e.recorded_at < (now() - '25:00:00'::interval));
+
+CREATE TABLE native_sso.event_receiver (
+    client_id native_sso.identifier NOT NULL,
+    receiver text NOT NULL COLLATE pg_catalog."C",
+    "position" bigint DEFAULT 0 NOT NULL,
+    acknowledged bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    polled_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT event_receiver_receiver_check CHECK ((octet_length(receiver) <= 64))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE native_sso.event_receiver IS 'How far each process of a resource server has come.';
+
+COMMENT ON COLUMN native_sso.event_receiver.client_id IS 'The resource server.';
+
+COMMENT ON COLUMN native_sso.event_receiver.receiver IS 'The name that the process gave itself; empty: it gave none.';
+
+COMMENT ON COLUMN native_sso.event_receiver."position" IS 'It has acknowledged every end up to here.';
+
+COMMENT ON COLUMN native_sso.event_receiver.acknowledged IS 'The ends behind position that it has acknowledged before others.';
+
+COMMENT ON COLUMN native_sso.event_receiver.polled_at IS 'When it polled last, within a minute.';
+
+CREATE VIEW native_sso.dead_event_receiver AS
+ SELECT r.client_id,
+    r.receiver
+   FROM native_sso.event_receiver r
+  WHERE (r.polled_at < (now() - '25:00:00'::interval));
+
 CREATE VIEW native_sso.dead_grant AS
  SELECT g.grant_id,
     g.revoked_at
@@ -2548,6 +2795,13 @@ CREATE VIEW native_sso.dead_session AS
  SELECT l.session_id
    FROM native_sso.session l
   WHERE (GREATEST(l.expires_at, l.ended_at) < ( SELECT native_sso.sweep_limit() AS sweep_limit));
+
+CREATE SEQUENCE native_sso.ended_session_number
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
 
 CREATE TABLE native_sso.idp_key (
     issuer text NOT NULL COLLATE pg_catalog."C",
@@ -2729,6 +2983,12 @@ ALTER TABLE ONLY native_sso.client_secret
 ALTER TABLE ONLY native_sso.device
     ADD CONSTRAINT device_pkey PRIMARY KEY (issuer, device_digest);
 
+ALTER TABLE ONLY native_sso.ended_session
+    ADD CONSTRAINT ended_session_pkey PRIMARY KEY (session_id);
+
+ALTER TABLE ONLY native_sso.event_receiver
+    ADD CONSTRAINT event_receiver_pkey PRIMARY KEY (client_id, receiver);
+
 ALTER TABLE ONLY native_sso.idp_key
     ADD CONSTRAINT idp_key_pkey PRIMARY KEY (issuer, thumbprint, kid, algorithm);
 
@@ -2790,6 +3050,12 @@ CREATE INDEX audit_event_default_request_id_idx ON native_sso.audit_event_defaul
 
 CREATE UNIQUE INDEX client_key_material ON native_sso.client_key USING btree (client_id, md5((((((((((((public_jwk ->> 'kty'::text) || ' '::text) || COALESCE((public_jwk ->> 'crv'::text), ''::text)) || ' '::text) || COALESCE((public_jwk ->> 'x'::text), ''::text)) || ' '::text) || COALESCE((public_jwk ->> 'y'::text), ''::text)) || ' '::text) || COALESCE((public_jwk ->> 'n'::text), ''::text)) || ' '::text) || COALESCE((public_jwk ->> 'e'::text), ''::text))));
 
+CREATE INDEX ended_session_age ON native_sso.ended_session USING btree (recorded_at);
+
+CREATE UNIQUE INDEX ended_session_position ON native_sso.ended_session USING btree ("position");
+
+CREATE INDEX ended_session_unnumbered ON native_sso.ended_session USING btree (session_id) WHERE ("position" IS NULL);
+
 CREATE INDEX relayed_code_answer ON native_sso.relayed_code USING btree (valid_until) WHERE (answer IS NOT NULL);
 
 CREATE INDEX relayed_code_expiry ON native_sso.relayed_code USING btree (expires_at);
@@ -2836,6 +3102,8 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.sharing_g
 
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.signing_key FOR EACH STATEMENT EXECUTE FUNCTION native_sso.announce_registry_change();
 
+CREATE TRIGGER announce_end AFTER UPDATE OF ended_at ON native_sso.session FOR EACH ROW EXECUTE FUNCTION native_sso.announce_end();
+
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE ON native_sso.audit_event FOR EACH ROW EXECUTE FUNCTION native_sso.refuse_change('the audit is append only');
 
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON native_sso.session FOR EACH ROW EXECUTE FUNCTION native_sso.guard_session();
@@ -2858,6 +3126,9 @@ ALTER TABLE ONLY native_sso.client_key
 ALTER TABLE ONLY native_sso.client_secret
     ADD CONSTRAINT client_secret_client_id_authentication_fkey FOREIGN KEY (client_id, authentication) REFERENCES native_sso.client(client_id, authentication) ON DELETE CASCADE;
 
+ALTER TABLE ONLY native_sso.event_receiver
+    ADD CONSTRAINT event_receiver_client_id_fkey FOREIGN KEY (client_id) REFERENCES native_sso.client(client_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY native_sso.sharing_group_member
     ADD CONSTRAINT sharing_group_member_client_id_fkey FOREIGN KEY (client_id) REFERENCES native_sso.client(client_id) ON DELETE CASCADE;
 
@@ -2872,6 +3143,9 @@ ALTER TABLE ONLY native_sso.sso_grant
 
 GRANT USAGE ON SCHEMA native_sso TO native_sso_broker;
 GRANT USAGE ON SCHEMA native_sso TO native_sso_registrar;
+GRANT USAGE ON SCHEMA native_sso TO native_sso_support;
+
+REVOKE ALL ON FUNCTION native_sso.announce_end() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.announce_registry_change() FROM PUBLIC;
 
@@ -2941,11 +3215,17 @@ REVOKE ALL ON FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name
 
 REVOKE ALL ON FUNCTION native_sso.make_type(p_name text, p_attributes text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION native_sso.number_ends() FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.number_ends() TO native_sso_broker;
+
 REVOKE ALL ON FUNCTION native_sso.own_sid(p_session_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.pin_is_free(p_issuer text, p_device bytea, p_client text, p_jkt text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.pin_key(p_issuer text, p_device bytea, p_client text, p_jkt text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.poll_ended_sessions(p_client text, p_receiver text, p_acknowledged uuid[], p_limit bigint, p_life_seconds bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.poll_ended_sessions(p_client text, p_receiver text, p_acknowledged uuid[], p_limit bigint, p_life_seconds bigint) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.prepare_audit_partitions() FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.prepare_audit_partitions() TO native_sso_broker;
@@ -2968,6 +3248,8 @@ GRANT ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid bytea, p_
 
 REVOKE ALL ON FUNCTION native_sso.replayed_at(p_session_id uuid, p_client text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION native_sso.require_reason(p_why text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea, p_proof_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea, p_proof_seconds bigint) TO native_sso_broker;
 
@@ -2985,6 +3267,14 @@ REVOKE ALL ON FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p
 GRANT ALL ON FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text, p_same_login_may_return boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text, p_same_login_may_return boolean) TO native_sso_support;
+
+REVOKE ALL ON FUNCTION native_sso.support_find_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.support_find_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text) TO native_sso_support;
+
+REVOKE ALL ON FUNCTION native_sso.supported_ids(p_idp_issuer text, p_subject text, p_on_device_of uuid, p_live_only boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.sweep_audit(p_limit bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.sweep_audit(p_limit bigint) TO native_sso_broker;

@@ -13,6 +13,7 @@ package final class BrokerMetrics: Sendable {
     private let revokedGrants = Counter()
     private let reusedGrants = Counter()
     private let redeliveries = Counter()
+    private let unreadEvents = Counter()
     private let sources: [any MetricSource]
 
     package init(sources: [any MetricSource] = []) {
@@ -61,6 +62,9 @@ package final class BrokerMetrics: Sendable {
 
     /// A refresh gave the app the successor of its token again.
     func redelivered() { redeliveries.add() }
+
+    /// What a resource server said of the events that it got.
+    func polled(failures: Int) { unreadEvents.add(Int64(failures)) }
 
     /// For a request that is in no other count.
     func refused(_ refusal: Refusal) { refusals[refusal.reason]?.add() }
@@ -111,6 +115,8 @@ package final class BrokerMetrics: Sendable {
         text.family(
             "redeliveries_total", "Refreshes that gave an app the successor of its token again.", .counter)
         text.sample("redeliveries_total", [], redeliveries.value)
+        text.family("events_unread_total", "Events that a resource server could not process (setErrs).", .counter)
+        text.sample("events_unread_total", [], unreadEvents.value)
         var family = ""
         for sample in sources.flatMap(\.samples) {
             let name = sample.name.description

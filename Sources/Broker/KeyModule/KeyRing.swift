@@ -79,12 +79,14 @@ struct TokenSigning: Sendable {
     private let key: any SigningKey
     private let accessTokenHeader: [UInt8]
     private let idTokenHeader: [UInt8]
+    private let securityEventHeader: [UInt8]
 
     init(_ key: any SigningKey, kid: String) {
         self.kid = kid
         self.key = key
         accessTokenHeader = Self.header(key.algorithm, .accessToken, kid)
         idTokenHeader = Self.header(key.algorithm, .idToken, kid)
+        securityEventHeader = Self.header(key.algorithm, .securityEvent, kid)
     }
 
     var failure: KeyError? { key.failure }
@@ -95,6 +97,7 @@ struct TokenSigning: Sendable {
             switch type {
             case .accessToken: accessTokenHeader
             case .idToken: idTokenHeader
+            case .securityEvent: securityEventHeader
             }
         var token: [UInt8] = []
         token.reserveCapacity(header.count + payload.count * 4 / 3 + Self.room)

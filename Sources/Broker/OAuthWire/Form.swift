@@ -99,7 +99,8 @@ public struct FormParameters: Sendable, CustomStringConvertible, CustomReflectab
 
     private var pairs: [Pair] = []
 
-    init() {}
+    /// No parameters.
+    public init() {}
 
     var count: Int { pairs.count }
 

@@ -95,6 +95,6 @@ enum RegistryStatements {
         + Administration.clientStatements
         + Administration.credentialStatements + Administration.groupStatements + Administration.scopeStatements
         + CodeStatements.all + RetentionStatements.all + LogoutStatements.all + SessionStatements.all
-        + GrantStatements.all + RevocationStatements.all
+        + GrantStatements.all + RevocationStatements.all + EndedSessionStatements.all
         + DeviceStatements.all + AuditListStatements.all
 }

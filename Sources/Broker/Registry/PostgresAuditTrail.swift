@@ -192,6 +192,8 @@ package enum AuditKind: String, Sendable, CaseIterable {
     case keyActive = "key_active"
     case keyRetired = "key_retired"
     case keyRemoved = "key_removed"
+    /// By the SQL functions of `native_sso_support`.
+    case sessionsFound = "sessions_found"
     case retentionSet = "retention_set"
     case swept
 }

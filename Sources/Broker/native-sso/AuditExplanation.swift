@@ -104,6 +104,8 @@ extension AuditExplanation {
         case .keyActive: self = words.act("made \(of("kid")) the active key")
         case .keyRetired: self = words.act("retired the key \(of("kid"))")
         case .keyRemoved: self = words.act("removed the key \(of("kid"))")
+        case .sessionsFound:
+            self = words.act("looked at \(of("sessions")) sessions of one user or device\(words.place)")
         case .retentionSet:
             self = words.act(
                 "set how long records are kept: sessions for \(of("session_days")) days, the audit for \(of("audit_days")) days"

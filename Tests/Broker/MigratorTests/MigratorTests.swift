@@ -93,8 +93,8 @@ import Testing
             try await service.waitUntilConnected(within: .seconds(20))
             let found = try await Migrator.incompatibility(of: service)
             #expect(found == nil)
-            let older = try await Migrator.incompatibility(of: service, with: Migrations.all.filter { $0.version != 5 })
-            #expect(older == .databaseIsNewer(file: "0005_audit.sql"))
+            let older = try await Migrator.incompatibility(of: service, with: Migrations.all.filter { $0.version != 6 })
+            #expect(older == .databaseIsNewer(file: "0006_ended_sessions.sql"))
             await service.shutdown()
         }
     }

@@ -9,7 +9,7 @@ struct RoleTests {
 
     @Test(
         "The role cannot access tables with sessions, devices, grants or the audit",
-        arguments: RoleSQL.forbidden)
+        arguments: RoleSQL.forbidden + RoleSQL.ofSupport)
     func mayNotRead(statement: Statement) async throws {
         let database = try await Self.shared.value
         do throws(PostgresError) {
@@ -52,8 +52,8 @@ struct RoleTests {
         let named = try await database.run(RoleSQL.functionsThatNameTheSchema, []).map { try $0.text(0) }
         #expect(
             named == [
-                "exchange", "guard_limits", "guard_session", "idp_session_limits", "keep_logged_out", "refresh",
-                "sweep_limit",
+                "announce_end", "exchange", "guard_limits", "guard_session", "idp_session_limits", "keep_logged_out",
+                "refresh", "sweep_limit",
             ])
     }
 
@@ -100,7 +100,16 @@ enum RoleSQL {
         Statement("SELECT count(*) FROM native_sso.dead_device"),
         Statement("SELECT count(*) FROM native_sso.subject_prefix"),
         Statement("UPDATE native_sso.subject_prefix SET prefix = ''"),
+        Statement("SELECT count(*) FROM native_sso.ended_session"),
+        Statement("DELETE FROM native_sso.ended_session"),
+        Statement("SELECT count(*) FROM native_sso.event_receiver"),
         Statement("CREATE TABLE native_sso.mine (x int)"),
+    ]
+
+    /// What only a support desk may do.
+    static let ofSupport = [
+        Statement("SELECT native_sso.support_find_sessions('x', 'https://idp.example.com', 'user')"),
+        Statement("SELECT native_sso.support_end_sessions('x', 'https://idp.example.com', 'user')"),
     ]
 
     static let allowed = [

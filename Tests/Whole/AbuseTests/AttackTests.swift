@@ -34,7 +34,7 @@ extension Abuse {
         @Test(arguments: Attack.ofEveryEndpoint, [Endpoint.revoke, .introspect])
         func backchannel(_ attack: Attack, _ endpoint: Endpoint) async throws { try await run(attack, at: endpoint) }
 
-        @Test(arguments: Attack.ofTheWire, [Endpoint.securityEvents, .globalTokenRevocation])
+        @Test(arguments: Attack.ofTheWire, [Endpoint.securityEvents, .globalTokenRevocation, .events])
         func events(_ attack: Attack, _ endpoint: Endpoint) async throws { try await run(attack, at: endpoint) }
 
         /// A table missing from the digest could change unnoticed.

@@ -42,7 +42,8 @@ import Testing
             document, port: broker.internalPort,
             [
                 "--exclude-path", "/token", "--exclude-path", "/backchannel-logout", "--exclude-path", "/revoke",
-                "--exclude-path", "/introspect", "--exclude-path", "/security-events", "--exclude-path",
+                "--exclude-path", "/introspect", "--exclude-path", "/events", "--exclude-path", "/security-events",
+                "--exclude-path",
                 "/global-token-revocation",
             ])
         try await schemathesis.check(

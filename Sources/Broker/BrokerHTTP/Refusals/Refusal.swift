@@ -87,6 +87,8 @@ package enum RequestRefusal: Sendable, CaseIterable {
     case contentType
     /// At the endpoints for security events and global token revocation.
     case eventContentType
+    /// The body must be JSON.
+    case jsonContentType
     case contentEncoding
     /// RFC 6749 §2.3.1: credentials must not be in the URI. The broker refuses every query.
     case query
@@ -111,6 +113,11 @@ package enum RequestRefusal: Sendable, CaseIterable {
     case relayNotEnabled
     case deviceIDMalformed
     case profileNotEnabledForCode
+
+    // Polls for events, RFC 8936
+    case pollMalformed
+    /// The client is public, or registered for no audience.
+    case introspectsNothing
 }
 
 /// Why client authentication failed. The client gets the same answer for each.

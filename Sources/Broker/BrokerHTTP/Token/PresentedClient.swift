@@ -114,7 +114,45 @@ extension ReceivedRequest {
     }
 }
 
+extension ReceivedRequest {
+    /// The rules of a request whose body is JSON.
+    func requireJSON() throws(Refusal) {
+        guard method == .POST else { throw .request(.method) }
+        guard MediaType.isJSON(headers["content-type"]) else { throw .request(.jsonContentType) }
+        guard !headers.contains(name: "content-encoding") else { throw .request(.contentEncoding) }
+        guard !hasQuery else { throw .request(.query) }
+    }
+
+    /// A client assertion (RFC 7523) as the bearer token, where the body is no form. `nil`: the request has none.
+    func bearerAssertion() throws(Refusal) -> FormParameters? {
+        let fields = headers["authorization"]
+        guard fields.count == 1 else { return nil }
+        let parts = fields[0].utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
+        guard parts.count == 2, String(Substring(parts[0])).lowercased().utf8.elementsEqual("bearer".utf8) else {
+            return nil
+        }
+        let form = FormEncoder.encode([
+            (Parameter.clientAssertionType, ClientAssertionType.jwtBearer.rawValue),
+            (Parameter.clientAssertion, String(Substring(parts[1]))),
+        ])
+        do throws(FormError) {
+            return try FormDecoder.decode(form)
+        } catch {
+            throw .form(error)
+        }
+    }
+}
+
 enum MediaType {
+    private static let json = "application/json"
+
+    /// `application/json`, once; parameters have no meaning (RFC 8259 §11).
+    static func isJSON(_ fields: [String]) -> Bool {
+        guard fields.count == 1 else { return false }
+        let type = fields[0].lowercased().utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)[0]
+        return OuterWhitespace.removed(from: Substring(type)) == json
+    }
+
     static let form = "application/x-www-form-urlencoded"
 
     /// `type`, alone or with `charset=UTF-8`, once. RFC 9110 §8.3.1.

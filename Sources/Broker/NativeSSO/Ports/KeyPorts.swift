@@ -15,6 +15,8 @@ package protocol TokenSigner: Sendable {
 package enum JWTType: String, Sendable {
     case accessToken = "at+jwt"
     case idToken = "JWT"
+    /// RFC 8417 §2.3.
+    case securityEvent = "secevent+jwt"
 }
 
 /// HMAC-SHA-256 under the refresh-token keys of the key module.

@@ -105,7 +105,7 @@ package struct Client: Sendable, Hashable {
     }
 
     /// The algorithm that its tokens of this type ask for.
-    func algorithm(of type: JWTType) -> KeyAlgorithm? {
+    package func algorithm(of type: JWTType) -> KeyAlgorithm? {
         type == .idToken ? idTokenAlgorithm ?? accessTokenAlgorithm : accessTokenAlgorithm
     }
 

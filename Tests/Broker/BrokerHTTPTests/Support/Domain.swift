@@ -29,6 +29,7 @@ struct Domain: Sendable {
     let assertions = InMemoryAssertionRegister()
     let logouts = InMemoryLogoutRegistry()
     let revocations = InMemoryRevocationRegistry()
+    let ends = InMemoryEndedSessionRegistry()
     let logoutVerifier: StubLogoutTokenVerifier
     let eventVerifier = StubSecurityEventVerifier(.nothing(signer: issuer))
 

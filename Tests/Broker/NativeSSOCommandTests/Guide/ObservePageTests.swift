@@ -144,7 +144,7 @@ extension GuidePageTests {
         "error": "What went wrong.",
         "events": "How many audit events were lost.",
         "grant":
-            "The kind of request: `token_exchange`, `enrolment`, `refresh_token`, `authorization_code`, `revocation`, `introspection` or `none`.",
+            "The kind of request: `token_exchange`, `enrolment`, `refresh_token`, `authorization_code`, `revocation`, `introspection`, `event_poll` or `none`.",
         "internal": "The port of the internal listener.",
         "issuer": "The identity provider. Of a request: the one of its token, or the one that it named.",
         "key": "The RFC 7638 thumbprint of a key.",
