@@ -166,7 +166,8 @@ let package = Package(
             name: "native-sso-bench",
             dependencies: [
                 "BrokerHarness", "BrokerTesting", "PrivateCluster", "ChildProcesses", "PostgresClient", "Registry",
-                "OAuthWire", "JOSE", "StrictCoding", .argumentParser, .crypto, .cryptoExtras, .nioCore, .nioPosix,
+                "TokenVerifier", "OAuthWire", "JOSE", "StrictCoding", .argumentParser, .crypto, .cryptoExtras, .nioCore,
+                .nioPosix,
                 .nioSSL, .nioTLS,
             ], path: "Sources/Development/native-sso-bench",
             swiftSettings: strict),

@@ -11,6 +11,7 @@ public struct TokenVerifier: Sendable {
     private let subjectPrefix: String
     private let reservedPrefixes: Set<String>
     private let cache: KeyCache
+    let endedSessions: EndedSessions?
     let now: @Sendable () -> Int64
 
     /// Creates a verifier. It loads the keys on first use; see ``prepare()``.
@@ -26,13 +27,16 @@ public struct TokenVerifier: Sendable {
     ///     `subject_prefix`: its own tokens and the broker's then name one user alike. The broker's tokens have it already.
     ///   - reservedPrefixes: If the issuer is the identity provider without `subject_prefix`: those of all others. A token
     ///     whose `sub` begins with one is refused, as the broker refuses it.
+    ///   - endedSessions: Sessions whose tokens are refused; `nil`: a token lives until `exp`. Run
+    ///     ``EndedSessionPoller`` to fill it.
     ///   - clock: Measures the age of the key set.
     ///   - now: The time in seconds since 1970, for `exp` and `nbf`; default: the system clock.
     ///   - onLoadFailure: Receives the error of each failed load; the known keys stay in use.
     public init<C: Clock>(
         issuer: String, algorithms: Set<SignatureAlgorithm>, loader: any KeySetLoader,
         policy: KeyCachePolicy = KeyCachePolicy(), acceptsSenderConstrained: Bool = false,
-        subjectPrefix: String = "", reservedPrefixes: Set<String> = [], clock: C = ContinuousClock(),
+        subjectPrefix: String = "", reservedPrefixes: Set<String> = [],
+        endedSessions: EndedSessions? = nil, clock: C = ContinuousClock(),
         now: (@Sendable () -> Int64)? = nil, onLoadFailure: @escaping @Sendable (any Error) -> Void = { _ in }
     ) where C.Duration == Duration {
         self.issuer = issuer
@@ -40,6 +44,7 @@ public struct TokenVerifier: Sendable {
         self.acceptsSenderConstrained = acceptsSenderConstrained
         self.subjectPrefix = subjectPrefix
         self.reservedPrefixes = reservedPrefixes
+        self.endedSessions = endedSessions
         cache = KeyCache(loader: loader, policy: policy, clock: clock, onLoadFailure: onLoadFailure)
         self.now = now ?? systemTime
     }
@@ -51,8 +56,8 @@ public struct TokenVerifier: Sendable {
 
     /// Verifies one access token. RFC 9068 §4.
     ///
-    /// Does not check: scope, `iat`, and whether the session has ended since the token was issued (at most its
-    /// lifetime ago).
+    /// Does not check: scope, `iat`, and, without ``EndedSessions``, whether the session has ended since the token was
+    /// issued (at most its lifetime ago).
     /// - Parameters:
     ///   - audience: The name of this resource server, which `aud` must contain exactly.
     ///   - leeway: Tolerated clock difference for `exp` and `nbf`; 5 s by default, at most 60 s.
@@ -72,18 +77,22 @@ public struct TokenVerifier: Sendable {
         of token: String, audience: String, leeway: Duration
     ) async throws(VerificationError) -> AccessTokenClaims {
         let claims = try AccessTokenClaims(
-            try await verifiedClaims(of: token), subjectPrefix: subjectPrefix, reservedPrefixes: reservedPrefixes)
+            try await verifiedClaims(of: token, type: "at+jwt"), subjectPrefix: subjectPrefix,
+            reservedPrefixes: reservedPrefixes)
         guard claims.issuer.hasSameOctets(as: issuer) else { throw VerificationError(.wrongIssuer) }
         guard claims.audience.contains(where: { $0.hasSameOctets(as: audience) }) else {
             throw VerificationError(.wrongAudience)
         }
         try checkTime(of: claims, leeway: leeway)
+        if let endedSessions, let session = claims.sessionID { try endedSessions.check(session) }
         return claims
     }
 
     /// Checks form, type, algorithm, key and signature, before any claim is used.
-    private func verifiedClaims(of text: String) async throws(VerificationError) -> JSONObject {
-        let token = try parse(text)
+    private func verifiedClaims(
+        of text: String, type: String
+    ) async throws(VerificationError) -> JSONObject {
+        let token = try parse(text, type: type)
         let keys = try await VerificationError.keys { () async throws(KeyCache.KeysUnavailable) in
             try await cache.keys()
         }
@@ -101,15 +110,31 @@ public struct TokenVerifier: Sendable {
         }
     }
 
-    private func parse(_ text: String) throws(VerificationError) -> CompactJWS {
+    private func parse(_ text: String, type: String) throws(VerificationError) -> CompactJWS {
         do throws(JWSError) {
             let token = try CompactJWS(text)
             try token.requireAlgorithm(among: algorithms)
-            guard token.header.hasType("at+jwt") else { throw .wrongType }
+            guard token.header.hasType(type) else { throw .wrongType }
             return token
         } catch {
             throw VerificationError(error)
         }
+    }
+
+    /// The session that a security event token says has ended: `session-revoked` of CAEP, with an opaque `sub_id`.
+    ///
+    /// - Throws: ``VerificationError``; `malformedClaim` if it is another event.
+    func endedSession(of token: String) async throws(VerificationError) -> String {
+        let claims = try await verifiedClaims(of: token, type: "secevent+jwt")
+        guard claims.string("iss")?.hasSameOctets(as: issuer) == true else { throw VerificationError(.wrongIssuer) }
+        let event = "https://schemas.openid.net/secevent/caep/event-type/session-revoked"
+        guard let events = claims.object("events"), events.count == 1, events.object(event) != nil else {
+            throw VerificationError(.malformedClaim, claim: "events")
+        }
+        guard let subject = claims.object("sub_id"), subject.string("format")?.hasSameOctets(as: "opaque") == true,
+            let session = subject.string("id"), !session.isEmpty
+        else { throw VerificationError(.malformedClaim, claim: "sub_id") }
+        return session
     }
 
     private func verified(_ token: CompactJWS, by keys: JSONWebKeySet) -> Result<VerifiedJWS, JWSError> {

@@ -23,7 +23,7 @@ struct BearerChallenge: Sendable {
 
     func refusal(_ error: VerificationError, requiredScope: [String]) -> Response {
         switch error.code {
-        case .keysUnavailable:
+        case .keysUnavailable, .endedSessionsUnknown:
             Response(status: .serviceUnavailable, headers: [.retryAfter: "5", .cacheControl: "no-store"])
         case .insufficientScope:
             response(
@@ -31,6 +31,8 @@ struct BearerChallenge: Sendable {
                 [("error", "insufficient_scope"), ("scope", Self.quotable(requiredScope.joined(separator: " ")))])
         case .expired:
             response(.unauthorized, [("error", "invalid_token"), ("error_description", "The access token expired")])
+        case .sessionEnded:
+            response(.unauthorized, [("error", "invalid_token"), ("error_description", "The session ended")])
         default:
             response(.unauthorized, [("error", "invalid_token")])
         }

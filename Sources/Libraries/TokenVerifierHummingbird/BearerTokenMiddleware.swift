@@ -33,7 +33,7 @@ public struct BearerTokenMiddleware<Context: AccessTokenRequestContext>: RouterM
     }
 
     /// Responds without calling `next`: 400 for a malformed field, 401 without a valid token, 403 without the scope,
-    /// 503 if the keys are unavailable.
+    /// 503 if the keys, or the ended sessions, are unavailable.
     public func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {

@@ -50,7 +50,7 @@ import Testing
             Statement("SELECT native_sso.end_sessions(ARRAY[$1::uuid], 'operator', 'me', '{}')"), [.uuid(session)])
     }
 
-    @Test(arguments: ["logout", "app", "operator", "support"]) func everyDoorIsHeard(reason: String) async throws {
+    @Test(arguments: ["logout", "app", "operator", "support"]) func everyEndIsHeard(reason: String) async throws {
         try await TestDatabase.withFixture { database in
             let (world, sessions) = try await Self.world(database)
             #expect(try await Self.poll(database) == [])

@@ -15,7 +15,9 @@ package protocol EndedSessionRegistry: Sendable {
 
 /// The end of a session.
 package struct EndedSession: Sendable, Hashable {
+    /// `session_id` of its access tokens.
     package let id: UniqueID
+    /// When it ended.
     package let endedAt: UnixTime
     /// As the database has it, such as `logout`, `app` or `operator`.
     package let reason: String

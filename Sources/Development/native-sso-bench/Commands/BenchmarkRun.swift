@@ -161,6 +161,11 @@ struct BenchmarkRun {
         report.sections.append(try await run.section())
     }
 
+    mutating func ends() async throws {
+        let run = EndsRun(installation: try await installation(Algorithms()), options: options, progress: Self.say)
+        report.sections.append(try await run.section())
+    }
+
     private func figures(
         _ run: inout RequestRun, kinds: [RequestKind], _ connections: [Int], _ name: String
     ) async throws -> [(kind: RequestKind, figure: Figure)] {

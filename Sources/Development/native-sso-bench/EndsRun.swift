@@ -1,0 +1,161 @@
+import BrokerHarness
+import BrokerTesting
+import JOSE
+import PrivateCluster
+import StrictCoding
+import TokenVerifier
+
+/// What ends a session.
+enum EndingCause: String, CaseIterable, Sendable {
+    case logoutToken = "logout token"
+    case deviceSignOut = "/revoke with device_id"
+    case command = "session end"
+    case support = "support_end_sessions"
+}
+
+/// A session ends at one broker, and it is measured when another broker and a resource server know.
+struct EndsRun {
+    let installation: MeasuredInstallation
+    let options: LoadOptions
+    let progress: (String) -> Void
+
+    private static let api = "bench-api"
+
+    private struct Fixture: Sendable {
+        /// Hears of the end.
+        let first: Broker
+        let port: UInt16
+        /// Is asked meanwhile, by the app and by the resource server.
+        let second: Broker
+        let logins: LoginFactory
+        let verifier: TokenVerifier
+        let sql: SQLSession
+        let installation: Installation
+    }
+
+    func section() async throws -> Section {
+        var section = Section("ends")
+        section.facts = [
+            ("poll", .string("long polling, every 250 ms")), ("causes", .integer(EndingCause.allCases.count)),
+        ]
+        let base = installation.base
+        try await base.command(
+            "client", "add", Self.api, "--authentication", "client_secret_basic", "--audience", SampleApps.audience,
+            "--introspects", SampleApps.audience)
+        let secret = try await base.rotateSecret(of: Self.api)
+        let (first, second) = (try LoopbackPort.free(), try LoopbackPort.free())
+        section.figures = try await base.withBroker(environment: Self.backchannel(first)) { hearing in
+            try await base.withBroker("second", environment: Self.backchannel(second)) { asked in
+                let verifier = TokenVerifier(
+                    issuer: SampleApps.broker, algorithms: [installation.algorithms.broker],
+                    loader: Keys(broker: asked),
+                    endedSessions: EndedSessions())
+                let credentials = "Basic \(Base64.encode(Array("\(Self.api):\(secret)".utf8)))"
+                let poller = EndedSessionPoller(for: verifier) { body in
+                    let fields = [("Content-Type", "application/json"), ("Authorization", credentials)]
+                    let answer = try await HTTPRequest("POST", "/events", fields: fields, body: body).send(to: second)
+                    guard answer.status == 200 else { throw Unexpected(status: answer.status, text: answer.text) }
+                    return answer.body
+                }
+                let polling = Task { await poller?.run() }
+                defer { polling.cancel() }
+                return try await figures(
+                    Fixture(
+                        first: hearing, port: first, second: asked,
+                        logins: LoginFactory(
+                            issuer: SampleApps.issuer, key: installation.key, source: SampleApps.source,
+                            target: SampleApps.targets[0]),
+                        verifier: verifier, sql: try base.session(), installation: base))
+            }
+        }
+        return section
+    }
+
+    private static func backchannel(_ port: UInt16) -> [String: String] {
+        [
+            "NATIVE_SSO_BACKCHANNEL_LISTEN": "127.0.0.1:\(port)", "NATIVE_SSO_BACKCHANNEL_REVOKE": "true",
+            "NATIVE_SSO_BACKCHANNEL_EVENTS": "true",
+        ]
+    }
+
+    private func figures(_ fixture: Fixture) async throws -> [Figure] {
+        var figures = EndingCause.allCases.map { Figure(["cause": .string($0.rawValue)]) }
+        for round in 0..<options.rounds {
+            for (index, cause) in EndingCause.allCases.enumerated() {
+                progress("ends: round \(round + 1), \(cause.rawValue)")
+                figures[index].add(try await Self.measure(cause, fixture))
+            }
+        }
+        return figures
+    }
+
+    private static func measure(_ cause: EndingCause, _ fixture: Fixture) async throws -> [Metric: Double] {
+        let family = try await fixture.logins.family(at: fixture.first)
+        _ = try await fixture.verifier.verify(family.accessToken, audience: SampleApps.audience)
+        let exchange = try fixture.logins.exchange(family.login)
+        let start = ProcessClock.monotonic
+        async let answered = Self.end(family, by: cause, fixture)
+        async let refused = Self.untilTrue("another broker refuses the login") {
+            try await fixture.second.token(exchange).status == 400
+        }
+        async let dead = Self.untilTrue("the access token is refused") {
+            do throws(VerificationError) {
+                _ = try await fixture.verifier.verify(family.accessToken, audience: SampleApps.audience)
+                return false
+            } catch {
+                guard error.code == .sessionEnded else { throw error }
+                return true
+            }
+        }
+        return [
+            .endAnswered: Double(try await answered - start) / 1e6,
+            .endRefused: Double(try await refused - start) / 1e6,
+            .accessTokenDead: Double(try await dead - start) / 1e6,
+        ]
+    }
+
+    /// - Returns: When the cause had answered.
+    private static func end(_ family: TokenFamily, by cause: EndingCause, _ fixture: Fixture) async throws -> Int64 {
+        switch cause {
+        case .logoutToken:
+            let answer = try await fixture.first.logout(fixture.logins.logout(family.login))
+            guard answer.status == 200 else { throw Unexpected(status: answer.status, text: answer.text) }
+        case .deviceSignOut:
+            var request = HTTPRequest.token([
+                ("client_id", fixture.logins.target), ("token", family.refreshToken),
+                ("device_id", family.login.device),
+            ])
+            request.target = "/revoke"
+            let answer = try await request.send(to: fixture.port)
+            guard answer.status == 200 else { throw Unexpected(status: answer.status, text: answer.text) }
+        case .command:
+            try await fixture.installation.command(
+                "session", "end", "--issuer", SampleApps.issuer, "--sid", family.login.sid, "--execute",
+                "--reason", "benchmark")
+        case .support:
+            let subject = family.login.token.claims.string("sub") ?? ""
+            try await fixture.sql.rows(
+                "SELECT native_sso.support_end_sessions('benchmark', '\(SampleApps.issuer)', '\(subject)')")
+        }
+        return ProcessClock.monotonic
+    }
+
+    private static func untilTrue(_ what: String, _ look: () async throws -> Bool) async throws -> Int64 {
+        try await eventually(what, within: .seconds(60), every: .milliseconds(1)) {
+            try await look() ? ProcessClock.monotonic : nil
+        }
+    }
+
+    private struct Keys: KeySetLoader {
+        let broker: Broker
+
+        func load() async throws -> KeySetDocument {
+            KeySetDocument(octets: try await broker.get("/.well-known/jwks.json").body)
+        }
+    }
+
+    private struct Unexpected: Error {
+        let status: Int
+        let text: String
+    }
+}
