@@ -425,6 +425,8 @@ BEGIN
     IF NOT try_sweep() THEN
         RETURN false;
     END IF;
+    -- Before the last session of an IdP is swept.
+    PERFORM note_used_prefixes();
     IF p_interval_seconds <= 0 THEN
         RETURN true;
     END IF;
@@ -846,7 +848,7 @@ BEGIN
                     -- The same exchange within 10 s gets the same refresh token, unless that was used: the answer may be lost.
                     g.rotated_at > v_now - interval '10 seconds' AND g.generation > g.refreshed_generation
                     AND g.jkt IS NOT DISTINCT FROM (a.call).jkt AND g.source_client_id = (a.call).source_client
-                    AND g.device_digest = (a.call).device AND g.scope = (a.call).scope AND g.audiences = (a.call).audiences
+                    AND g.device_digest = (a.call).device AND g.scope <@ (a.call).scope AND g.scope @> (a.call).scope AND g.audiences = (a.call).audiences
                     AND g.auth_time IS NOT DISTINCT FROM (a.call).auth_time
                     AND g.acr IS NOT DISTINCT FROM (a.call).acr AND g.amr = (a.call).amr
                     AND g.claims IS NOT DISTINCT FROM (a.call).claims AS repeats
@@ -1398,6 +1400,14 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION native_sso.note_used_prefixes() RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+    UPDATE subject_prefix p SET used_at = now()
+    WHERE p.used_at IS NULL AND EXISTS (SELECT FROM session l WHERE l.idp_issuer = p.issuer)
+$$;
+
 CREATE FUNCTION native_sso.number_ends() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -1573,6 +1583,17 @@ CREATE FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], 
     DELETE FROM idp_key
     WHERE ctid IN (SELECT ctid FROM unrevoked WHERE place > 256 OR last_seen_at < now() - interval '430 days')
         AND revoked_at IS NULL
+$$;
+
+CREATE FUNCTION native_sso.record_subject_prefixes(p_issuers text[], p_prefixes text[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+    SELECT note_used_prefixes();
+    INSERT INTO subject_prefix AS p (issuer, prefix)
+    SELECT given.issuer, given.prefix FROM unnest(p_issuers, p_prefixes) AS given (issuer, prefix) ORDER BY given.issuer
+    ON CONFLICT (issuer) DO UPDATE SET prefix = excluded.prefix
+    WHERE p.used_at IS NULL AND p.prefix <> excluded.prefix
 $$;
 
 CREATE FUNCTION native_sso.refresh(p_calls native_sso.refresh_call[], p_shown native_sso.shown[] DEFAULT NULL::native_sso.shown[]) RETURNS native_sso.refresh_answer[]
@@ -1828,6 +1849,27 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION native_sso.registry_size(OUT sessions bigint, OUT grants bigint, OUT swept_at bigint) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+DECLARE
+    v_pages CONSTANT float8 := 128;
+    v_page CONSTANT float8 := current_setting('block_size');
+    v_percent float8;
+BEGIN
+    v_percent := least(100, 100 * v_pages * v_page / greatest(pg_relation_size('session'), 1));
+    SELECT round(count(*) * 100 / v_percent) INTO sessions
+    FROM session l TABLESAMPLE SYSTEM (v_percent)
+    WHERE l.ended_at IS NULL AND l.expires_at > now();
+    v_percent := least(100, 100 * v_pages * v_page / greatest(pg_relation_size('sso_grant'), 1));
+    SELECT round(count(*) * 100 / v_percent) INTO grants
+    FROM sso_grant g TABLESAMPLE SYSTEM (v_percent) JOIN session l USING (session_id)
+    WHERE g.revoked_at IS NULL AND g.expires_at > now() AND l.ended_at IS NULL AND l.expires_at > now();
+    SELECT CASE WHEN isfinite(s.begun_at) THEN extract(epoch FROM s.begun_at)::bigint ELSE 0 END INTO swept_at FROM sweep s;
+END
+$$;
+
 CREATE FUNCTION native_sso.replayed_at(p_session_id uuid, p_client text) RETURNS timestamp with time zone
     LANGUAGE plpgsql STABLE
     AS $$
@@ -2011,6 +2053,14 @@ CREATE FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) RETURNS int
         SELECT run
         FROM unnest(coalesce(g.spent, '{}') + int4multirange(int4range(g.exchanged_generation, g.generation - 1))) AS run
         ORDER BY run DESC LIMIT 16) AS newest
+$$;
+
+CREATE FUNCTION native_sso.subject_prefixes_in_use() RETURNS TABLE(issuer text, prefix text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+    SELECT p.issuer, p.prefix FROM subject_prefix p
+    WHERE p.used_at IS NOT NULL OR EXISTS (SELECT FROM session l WHERE l.idp_issuer = p.issuer)
 $$;
 
 CREATE FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text DEFAULT NULL::text, p_subject text DEFAULT NULL::text, p_on_device_of uuid DEFAULT NULL::uuid, p_actor text DEFAULT NULL::text, p_same_login_may_return boolean DEFAULT false) RETURNS SETOF uuid
@@ -2945,6 +2995,21 @@ COMMENT ON COLUMN native_sso.signing_key.retired_at IS 'Since when it signs no m
 
 COMMENT ON COLUMN native_sso.signing_key.removed_at IS 'Since when the JWKS lacks it.';
 
+CREATE TABLE native_sso.subject_prefix (
+    issuer text NOT NULL COLLATE pg_catalog."C",
+    prefix text NOT NULL COLLATE pg_catalog."C",
+    used_at timestamp(0) with time zone,
+    CONSTRAINT subject_prefix_prefix_check CHECK ((octet_length(prefix) <= 64))
+);
+
+COMMENT ON TABLE native_sso.subject_prefix IS 'How the broker names the users of each IdP. APIs know users by these names, so a prefix in use stays.';
+
+COMMENT ON COLUMN native_sso.subject_prefix.issuer IS 'The IdP.';
+
+COMMENT ON COLUMN native_sso.subject_prefix.prefix IS 'Put before each sub in the broker''s tokens; empty: nothing.';
+
+COMMENT ON COLUMN native_sso.subject_prefix.used_at IS 'When a session of this IdP was first noticed; NULL: none was, and the prefix may change.';
+
 CREATE TABLE native_sso.sweep (
     only_row boolean NOT NULL,
     begun_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
@@ -3033,6 +3098,9 @@ ALTER TABLE ONLY native_sso.sso_grant
 
 ALTER TABLE ONLY native_sso.subject_logout
     ADD CONSTRAINT subject_logout_pkey PRIMARY KEY (idp_issuer, subject);
+
+ALTER TABLE ONLY native_sso.subject_prefix
+    ADD CONSTRAINT subject_prefix_pkey PRIMARY KEY (issuer);
 
 ALTER TABLE ONLY native_sso.sweep
     ADD CONSTRAINT sweep_pkey PRIMARY KEY (only_row);
@@ -3215,6 +3283,8 @@ REVOKE ALL ON FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name
 
 REVOKE ALL ON FUNCTION native_sso.make_type(p_name text, p_attributes text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION native_sso.note_used_prefixes() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION native_sso.number_ends() FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.number_ends() TO native_sso_broker;
 
@@ -3238,6 +3308,9 @@ GRANT ALL ON FUNCTION native_sso.record_audit(p_occurred_at timestamp with time 
 REVOKE ALL ON FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]) TO native_sso_broker;
 
+REVOKE ALL ON FUNCTION native_sso.record_subject_prefixes(p_issuers text[], p_prefixes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.record_subject_prefixes(p_issuers text[], p_prefixes text[]) TO native_sso_broker;
+
 REVOKE ALL ON FUNCTION native_sso.refresh(p_calls native_sso.refresh_call[], p_shown native_sso.shown[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.refresh(p_calls native_sso.refresh_call[], p_shown native_sso.shown[]) TO native_sso_broker;
 
@@ -3245,6 +3318,9 @@ REVOKE ALL ON FUNCTION native_sso.refuse_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid bytea, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid bytea, p_actor text, p_why text, p_request_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid bytea, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid bytea, p_actor text, p_why text, p_request_id uuid) TO native_sso_registrar;
+
+REVOKE ALL ON FUNCTION native_sso.registry_size(OUT sessions bigint, OUT grants bigint, OUT swept_at bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.registry_size(OUT sessions bigint, OUT grants bigint, OUT swept_at bigint) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.replayed_at(p_session_id uuid, p_client text) FROM PUBLIC;
 
@@ -3267,6 +3343,9 @@ REVOKE ALL ON FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p
 GRANT ALL ON FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.subject_prefixes_in_use() FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.subject_prefixes_in_use() TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text, p_same_login_may_return boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text, p_same_login_may_return boolean) TO native_sso_support;
