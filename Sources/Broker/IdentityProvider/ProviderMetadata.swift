@@ -16,20 +16,20 @@ package struct ProviderMetadata: Sendable {
         document: some Collection<UInt8>, issuer: Issuer, hosts: Set<String>, allowsLoopbackHTTP: Bool = false
     ) throws(ProviderMetadataError) {
         let json = try JSONReader.parse(document, limits: Self.json, failingWith: ProviderMetadataError.notJSON)
-        guard let metadata = json.object else { throw .notObject }
-        guard metadata.string("issuer")?.hasSameOctets(as: issuer.string) == true else { throw .issuerMismatch }
-        guard let text = metadata.string("jwks_uri"),
+        guard let document = json.object else { throw .notObject }
+        guard document.string("issuer")?.hasSameOctets(as: issuer.string) == true else { throw .issuerMismatch }
+        guard let text = document.string("jwks_uri"),
             let jwksURI = ProviderURL(text, allowsLoopbackHTTP: allowsLoopbackHTTP)
         else { throw .badKeySetURL }
         guard hosts.contains(jwksURI.host) else { throw .foreignKeySetHost }
         self.jwksURI = jwksURI
         func endpoint(_ name: String) -> ProviderURL? {
-            metadata.string(name).flatMap { ProviderURL($0, allowsLoopbackHTTP: allowsLoopbackHTTP) }
+            document.string(name).flatMap { ProviderURL($0, allowsLoopbackHTTP: allowsLoopbackHTTP) }
         }
         endpoints = ProviderEndpoints(
             authorization: endpoint("authorization_endpoint"), token: endpoint("token_endpoint"),
             revocation: endpoint("revocation_endpoint"),
-            sendsIssuer: metadata["authorization_response_iss_parameter_supported"] == .bool(true))
+            sendsIssuer: document["authorization_response_iss_parameter_supported"] == .bool(true))
     }
 
     // Real documents have up to a hundred members and list every claim and scope.

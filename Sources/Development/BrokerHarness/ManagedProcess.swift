@@ -113,6 +113,9 @@ package final class ManagedProcess: Sendable {
 
     package func signal(_ signal: Int32) { child.signal(signal) }
 
+    /// Kills the program with every process that it started.
+    package func kill() { child.kill() }
+
     /// Asks the program to end, even if it is frozen, and waits for it. Kills it when it has not ended in time: its status
     /// says so then.
     @discardableResult package func terminate(within limit: Duration = .seconds(60)) async -> Int32 {

@@ -143,6 +143,7 @@ extension GuidePageTests {
         "duration_us": "Microseconds from the complete request to the answer.",
         "error": "What went wrong.",
         "events": "How many audit events were lost.",
+        "file": "The configuration file.",
         "grant":
             "The kind of request: `token_exchange`, `enrolment`, `refresh_token`, `authorization_code`, `revocation`, `introspection`, `event_poll` or `none`.",
         "internal": "The port of the internal listener.",
@@ -151,6 +152,7 @@ extension GuidePageTests {
         "keys": "How many keys a key set has.",
         "kid": "The name of a client's key.",
         "limit": "How many files the system lets the broker open.",
+        "line": "The line of the configuration file.",
         "lines": "How many log lines were lost.",
         "max_connections": "`public.max_connections`.",
         "message": "The database's or libpq's words.",
@@ -162,6 +164,7 @@ extension GuidePageTests {
         "problems": "How many keys cannot be used.",
         "public": "The port or Unix socket of the public listener.",
         "reason": "The refusal's reason: see [troubleshoot](troubleshoot.md). Of a database connection, why it failed.",
+        "remedy": "What to do.",
         "request_id": "The X-Request-Id of the answer. `native-sso explain` takes it.",
         "server": "A database server.",
         "session_id": "The session of a request, as in the audit.",
@@ -173,6 +176,7 @@ extension GuidePageTests {
         "tls": "Whether the public listener uses TLS.",
         "trace_id": "The trace of a request, of `traceparent` from a trusted proxy.",
         "usable": "Whether the broker still has a usable key set.",
+        "variable": "The environment variable.",
     ]
 
     // MARK: Audit

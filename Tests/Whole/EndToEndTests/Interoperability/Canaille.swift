@@ -58,7 +58,7 @@ final class Canaille: ForeignProvider {
     }
 
     deinit {
-        process.signal(SIGKILL)
+        process.kill()
         try? FileManager.default.removeItem(at: directory)
     }
 

@@ -67,7 +67,7 @@ final class LemonLDAP: ForeignProvider {
     }
 
     deinit {
-        process.signal(SIGKILL)
+        process.kill()
         try? FileManager.default.removeItem(at: directory)
     }
 

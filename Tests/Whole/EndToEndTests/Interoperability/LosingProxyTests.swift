@@ -90,7 +90,7 @@ private final class LosingProxy: Sendable {
     }
 
     deinit {
-        process.signal(SIGKILL)
+        process.kill()
         try? FileManager.default.removeItem(at: directory)
     }
 
