@@ -61,7 +61,7 @@ struct RevocationEndpointTests {
                 broker.domain.revocations.calls
                     == Array(repeating: .end(Self.grant, ClientID(validated: "app-two")), count: 3))
             for line in [
-                "native_sso_grants_revoked_total 1",
+                #"native_sso_grants_revoked_total{by="revocation"} 1"#,
                 #"native_sso_requests_total{grant="revocation",outcome="granted"} 3"#,
             ] {
                 #expect(broker.metrics.text.contains(line + "\n"))

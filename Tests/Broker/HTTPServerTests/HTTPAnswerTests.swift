@@ -41,7 +41,7 @@ struct HTTPAnswerTests {
     func compression() {
         let answer = HTTPAnswer(
             status: .tooManyRequests, headers: [("Retry-After", "1"), ("X-Request-Id", "1"), ("DPoP-Nonce", "a")],
-            body: [])
+            body: Array("{}".utf8))
         let entering = answer.block(date: "Sun, 06 Nov 1994 08:49:37 GMT").filter { $0.indexable == .indexable }
         #expect(
             entering.map(\.name)

@@ -100,13 +100,13 @@ struct StartCheckTests {
         }
     }
 
-    @Test func `groups and clients that nobody can use are warned of`() async throws {
+    @Test func `the operator is warned of groups and clients that no login can use`() async throws {
         try await Installation.withSchema { installation in
-            let group = try await installation.run(["group", "add", "g", "--issuer", "https://nobody.example.com"])
+            let group = try await installation.run(["group", "add", "g", "--issuer", "https://unknown.example.com"])
             #expect(group.status == 0)
             #expect(
                 group.errors.contains(
-                    "warning: https://nobody.example.com is the issuer of none of the identity_providers"))
+                    "warning: https://unknown.example.com is the issuer of none of the identity_providers"))
             let known = try await installation.run(["group", "add", "h", "--issuer", Installation.identityProvider])
             #expect(known.status == 0 && !known.errors.contains("warning: https"))
             let client = try await installation.run(

@@ -105,7 +105,10 @@ import Testing
             _ = try await database.service.query(
                 LogoutStatements.begin,
                 [.bytes(record.digest), .text(Self.issuer.string)] + record.subject.names
-                    + [try .instant(record.issuedAt), .uuid(record.proposedSessionRowID), .bool(false)])
+                    + [
+                        try .instant(record.issuedAt), .uuid(record.proposedSessionRowID), .bool(false),
+                        .text(record.cause.rawValue),
+                    ])
             #expect(try await Self.live(database) == ["sid-1"])
             let facts = try await Self.enrol(database, sid: "meanwhile", named: "sid-1")
             #expect(facts.loginHasEnded && facts.session == nil)

@@ -49,7 +49,7 @@ import Testing
         try await schemathesis.check(
             document, port: backchannel,
             [
-                "--include-path", "/revoke", "--include-path", "/introspect", "--include-path", "/security-events",
+                "--include-path", "/revoke", "--include-path", "/introspect",
                 "--include-path", "/global-token-revocation", "--exclude-checks",
                 "positive_data_acceptance,ignored_auth",
             ])

@@ -82,7 +82,7 @@ enum Metric: String, CaseIterable, Sendable {
         case .readyAfter: "ready ms"
         case .logoutAnswered: "answered ms"
         case .lastDead: "last dead ms"
-        case .endAnswered: "answered ms"
+        case .endAnswered: "end answered ms"
         case .endRefused: "refused elsewhere ms"
         case .accessTokenDead: "access token refused ms"
         case .promotedAfter: "promoted ms"

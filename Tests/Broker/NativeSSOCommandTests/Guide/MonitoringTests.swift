@@ -56,7 +56,11 @@ import Testing
     }
 
     @Test func theDashboardHasThreeRows() throws {
-        let dashboard = try #require(try JSONReader.parse(Array(Self.text("monitoring/dashboard.json").utf8)).object)
+        let dashboard = try #require(
+            try JSONReader.parse(
+                Array(Self.text("monitoring/dashboard.json").utf8),
+                limits: JSONLimits(depth: 16, members: 4096, elements: 4096)
+            ).object)
         let panels = try #require(dashboard.array("panels")).compactMap(\.object)
         #expect(
             panels.filter { $0.string("type") == "row" }.map { $0.string("title") }
