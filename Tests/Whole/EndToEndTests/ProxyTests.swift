@@ -42,9 +42,9 @@ import Testing
         #expect(ofProvider.status == 400 && ofProvider.json?.string("error") == "invalid_request", "\(ofProvider)")
 
         let tooLarge = String(repeating: "a", count: 70_000)
-        let refused = try await proxy.post("/token", tooLarge, ["--http1.1"])
-        // Caddy stops in the middle of the request.
-        #expect([400, 413, 502].contains(refused.status), "\(refused)")
+        // Caddy stops in the middle of the request, and may close the connection without an answer.
+        let refused = try? await proxy.post("/token", tooLarge, ["--http1.1"])
+        #expect([400, 413, 502].contains(refused?.status ?? 502), "\(String(describing: refused))")
         #expect(await fixture.broker.process.terminate() == 0)
     }
 
