@@ -68,7 +68,8 @@ extension InternalEndpoint: Responder {
                 await logout.answer(request)
             } else if let route = routes.first(where: { request.isFor($0.rawValue) }) {
                 [.GET, .HEAD].contains(request.method)
-                    ? await answer(route) : refused(.request(.method), Self.methodNotAllowed("GET, HEAD"))
+                    ? await answer(route).conditional(on: request.headers)
+                    : refused(.request(.method), Self.methodNotAllowed("GET, HEAD"))
             } else {
                 refused(.request(.unknownPath))
             }
@@ -110,7 +111,7 @@ extension InternalEndpoint: Responder {
             HTTPAnswer(status: .ok, contentType: PrometheusText.contentType, body: Array(metrics.text.utf8))
         case .keySet: await keySet()
         case .authorizationServer, .openIDConfiguration:
-            HTTPAnswer(status: .ok, cacheControl: cacheControl, body: currentMetadata.json)
+            cacheable(currentMetadata.json)
         }
     }
 
@@ -124,7 +125,7 @@ extension InternalEndpoint: Responder {
 
     private func keySet() async -> HTTPAnswer {
         do throws(PortError) {
-            return HTTPAnswer(status: .ok, cacheControl: cacheControl, body: try await keys.keySet())
+            return cacheable(try await keys.keySet())
         } catch {
             switch error {
             case .outage: return .unavailable
@@ -133,7 +134,13 @@ extension InternalEndpoint: Responder {
         }
     }
 
-    private var cacheControl: String { "public, max-age=\(keys.maximumAge.count)" }
+    /// With a strong validator, RFC 9110 §8.8.3: brokers that publish the same keys give the same one.
+    private func cacheable(_ body: [UInt8]) -> HTTPAnswer {
+        let tag = Base64URL.encode(TokenHashFunction.sha256.digest(body))
+        return HTTPAnswer(
+            status: .ok, cacheControl: "public, max-age=\(keys.maximumAge.count)",
+            headers: [(HTTPAnswer.entityTag, "\"\(tag)\"")], body: body)
+    }
 
     private static func methodNotAllowed(_ allowed: String) -> RefusalAnswer {
         .invalidRequest("The method is not allowed here.", .methodNotAllowed, headers: [("Allow", allowed)])
@@ -141,6 +148,20 @@ extension InternalEndpoint: Responder {
 }
 
 extension HTTPAnswer {
+    fileprivate static let entityTag = "ETag"
+
+    /// 304 without a body if the caller has this answer already. RFC 9110 §13.1.2, §15.4.5.
+    ///
+    /// `If-None-Match` compares weakly: caches that compress mark a tag with `W/`.
+    fileprivate func conditional(on headers: HTTPHeaders) -> HTTPAnswer {
+        guard let tag = self.headers.first(where: { $0.name == Self.entityTag })?.value else { return self }
+        let matching = ["*", tag, "W/" + tag].map { Array($0.utf8) }
+        guard headers[canonicalForm: "If-None-Match"].contains(where: { matching.contains(Array($0.utf8)) }) else {
+            return self
+        }
+        return HTTPAnswer(status: .notModified, cacheControl: cacheControl, headers: self.headers, body: [])
+    }
+
     fileprivate init(_ report: Readiness.Report) {
         var json = JSONWriter()
         json.object { json in

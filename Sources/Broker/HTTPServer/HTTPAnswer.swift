@@ -34,8 +34,8 @@ package struct HTTPAnswer: Sendable {
     /// All fields of the answer except the connection's own, in every version of HTTP.
     func forEachField(date: String, _ write: (_ name: String, _ value: String) -> Void) {
         if !body.isEmpty { write("Content-Type", contentType) }
-        // RFC 9110 §8.6: a 204 has none.
-        if status != .noContent { write("Content-Length", String(body.count)) }
+        // RFC 9110 §8.6: a 204 has none, and a 304 none but that of the 200.
+        if status != .noContent, status != .notModified { write("Content-Length", String(body.count)) }
         write("Cache-Control", cacheControl)
         if cacheControl == "no-store" { write("Pragma", "no-cache") }
         write("X-Content-Type-Options", "nosniff")

@@ -59,7 +59,7 @@ package final class RegistrySnapshot: ClientDirectory {
         let fresh = Contents(
             clients: Dictionary(clients.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }),
             credentials: Self.credentials(secrets, keys),
-            allowedScopes: Scope(Set(clients.filter(\.isEnabled).flatMap(\.allowedScope.tokens)).sorted()),
+            allowedScopes: clients.allowedScopes,
             providers: Dictionary(grouping: places, by: \.client).mapValues { Set($0.map(\.provider)) },
             scopesRequiringConsent: Scope(consent))
         contents.withLock { $0 = fresh }
@@ -82,4 +82,9 @@ package final class RegistrySnapshot: ClientDirectory {
         }
         return contents
     }
+}
+
+extension [Client] {
+    /// The scopes that an enabled client may get.
+    package var allowedScopes: Scope { Scope(Set(filter(\.isEnabled).flatMap(\.allowedScope.tokens)).sorted()) }
 }

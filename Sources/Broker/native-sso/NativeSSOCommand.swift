@@ -11,6 +11,7 @@ struct NativeSSOCommand: CommandGroup {
         version: "0.1.0",
         subcommands: [
             ServeCommand.self, MigrateCommand.self, ConfigCommand.self, KeyCommand.self, JWKSCommand.self,
+            MetadataCommand.self,
             ClientCommand.self, GroupCommand.self, ScopeCommand.self, SessionCommand.self, GrantCommand.self,
             DeviceCommand.self, ProviderKeyCommand.self, SubjectPrefixCommand.self, RetentionCommand.self,
             SweepCommand.self, AuditCommand.self,

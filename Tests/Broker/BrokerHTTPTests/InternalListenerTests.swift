@@ -133,6 +133,35 @@ struct InternalListenerTests {
     }
 
     @Test(
+        "A reader that has the document gets 304 without a body, and one with another gets all of it",
+        arguments: ["/.well-known/jwks.json", "/.well-known/openid-configuration"])
+    func entityTag(path: String) async throws {
+        try await TestBroker.run { broker async throws in
+            let whole = try #require(try await broker.internalAnswer(Requests.get(path)))
+            let tag = try #require(whole.values("etag").first)
+            #expect(tag.wholeMatch(of: /"[A-Za-z0-9_-]{43}"/) != nil, "\(tag)")
+            try await RawClient.connect(to: broker.ports.internal) { client async throws in
+                for (method, condition, status) in [
+                    ("GET", tag, 304), ("HEAD", tag, 304), ("GET", "W/" + tag, 304), ("GET", "\"x\", " + tag, 304),
+                    ("GET", "*", 304), ("GET", "\"x\"", 200), ("GET", String(tag.dropLast()), 200), ("GET", "", 200),
+                ] {
+                    try await client.send(
+                        "\(method) \(path) HTTP/1.1\r\nHost: a\r\nIf-None-Match: \(condition)\r\n\r\n")
+                    // The client would read a body as the beginning of the next answer.
+                    let answer = try #require(try await client.answer(hasBody: status == 200))
+                    #expect(answer.status == status, "\(method) \(condition)")
+                    #expect(answer.values("etag") == [tag])
+                    #expect(answer.values("cache-control") == ["public, max-age=300"])
+                    #expect(answer.values("content-length").isEmpty == (status == 304))
+                    #expect(answer.body == (status == 200 ? whole.body : []))
+                }
+            }
+            let health = try #require(try await broker.internalAnswer(Requests.get("/livez")))
+            #expect(health.values("etag").isEmpty)
+        }
+    }
+
+    @Test(
         "Each refusal has a reason, a log line and a count",
         arguments: [
             (

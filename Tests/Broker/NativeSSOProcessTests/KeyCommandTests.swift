@@ -108,6 +108,20 @@ struct KeyCommandTests {
         }
     }
 
+    @Test func `the exported documents are those of a broker`() async throws {
+        try await Installation.withSchema { installation in
+            try await installation.registerApps()
+            let broker = try await Broker.start(installation)
+            try await broker.waitUntilReady()
+            for (command, path) in [("jwks", "jwks.json"), ("metadata", "openid-configuration")] {
+                let exported = try await installation.succeed(command, "export")
+                let served = try await broker.get("/.well-known/\(path)")
+                #expect(exported == served.text + "\n", "\(command)")
+                #expect(!served.text.isEmpty)
+            }
+        }
+    }
+
     @Test func `rotate makes one successor, also if two run at once, and takes each step in its time`() async throws {
         try await Installation.withSchema { installation in
             let rotate = ["key", "rotate", "--execute", "--reason", "timer"]

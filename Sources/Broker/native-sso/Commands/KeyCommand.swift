@@ -185,37 +185,3 @@ extension AdministrationError {
         }
     }
 }
-
-struct JWKSCommand: CommandGroup {
-    static let configuration = CommandConfiguration(
-        commandName: "jwks", abstract: "Export the public keys that verify the broker's tokens.",
-        subcommands: [JWKSExportCommand.self])
-}
-
-struct JWKSExportCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Print the JWKS that the internal listener publishes.",
-        discussion: "The output is always JSON, so that you can serve it as a file.")
-
-    @OptionGroup var options: GlobalOptions
-
-    func run() async throws {
-        let provider = try options.configuration().keys.provider()
-        let rows = try await options.administer { try await $0.keys() }
-        let keys = await KeySet(rows.records, from: provider)
-        // If the set lacks a key, its readers refuse that key's tokens.
-        if let problem = keys.problems.first(where: { $0.use == .accessToken }) {
-            throw CommandFailure.infrastructure(problem.description)
-        }
-        guard keys.algorithm != nil else { throw CommandFailure.notFound("there is no active signing key") }
-        try CommandOutput(format: .json).show(KeySetDocument(octets: keys.jwks))
-    }
-}
-
-private struct KeySetDocument: CommandResult {
-    let octets: [UInt8]
-
-    var lines: [String] { [String(decoding: octets, as: UTF8.self)] }
-
-    func write(to json: inout JSONWriter) { json.value(raw: octets) }
-}

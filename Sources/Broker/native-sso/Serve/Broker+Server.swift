@@ -31,7 +31,8 @@ extension Broker {
                 internalIdentity: tls[1], metricsAddress: configuration.metrics?.listen.socketAddress),
             tokenEndpoint: tokenEndpoint(clients, metrics, limiter),
             internalEndpoint: InternalEndpoint(
-                readiness: readiness, keys: PublishedKeyRing(ring: ring), metadata: metadata,
+                readiness: readiness, keys: PublishedKeyRing(ring: ring),
+                metadata: ServerMetadata(configuration),
                 authorizationEndpoint: authorizationEndpoint, directory: snapshot,
                 metrics: metrics, logout: movesLogout ? nil : logout, clock: clock, logger: logger),
             backchannel: configuration.backchannel.map { backchannel in
@@ -222,16 +223,18 @@ extension Broker {
         [DatabaseCheck(database: lanes), commits, DirectoryCheck(snapshot: snapshot), KeyCheck(ring: ring)]
             + providers.map { IdentityProviderCheck(keys: $0.keys) }
     }
+}
 
-    /// The broker's public metadata, based on its issuer, not on its listen addresses.
-    private var metadata: ServerMetadata {
+extension ServerMetadata {
+    /// The broker's public metadata, based on its issuer, not on its listen addresses. Without scopes and login.
+    init(_ configuration: Configuration) {
         let base = configuration.issuer.withoutTrailingSlash
         let backchannel = configuration.backchannel
-        return ServerMetadata(
+        self.init(
             issuer: configuration.issuer, tokenEndpoint: configuration.dpop.tokenEndpoint,
             keySetURI: base + "/.well-known/jwks.json",
             signingAlgorithms: KeyAlgorithm.signing.map(\.rawValue),
-            relaysCodes: providers.contains { $0.configuration.codeRelay != nil },
+            relaysCodes: configuration.identityProviders.contains { !$0.isDisabled && $0.codeRelay != nil },
             revocationEndpoint: backchannel.flatMap {
                 $0.revokes ? $0.url + BackchannelEndpoint.revocationPath : nil
             },
