@@ -1,5 +1,5 @@
 -- The audit: tokens granted, requests refused with the reason, changes by operators. Append only, one partition a month. Also the
--- retention periods.
+-- retention periods, and the PostgreSQL clusters that operators have accepted.
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso;
 
@@ -60,6 +60,19 @@ COMMENT ON COLUMN sweep.begun_at IS 'When the last sweep began.';
 COMMENT ON COLUMN sweep.after_session IS 'The last session that a sweep looked at; zero: it begins with the first.';
 COMMENT ON COLUMN sweep.after_issuer IS 'The issuer of the last device that a sweep looked at; empty: it begins with the first.';
 COMMENT ON COLUMN sweep.after_device IS 'The digest of that device.';
+
+CREATE TABLE database_acceptance (
+    accepted_at timestamptz PRIMARY KEY,
+    system_identifier bigint NOT NULL,
+    replaced_system bigint NOT NULL
+);
+INSERT INTO database_acceptance SELECT clock_timestamp(), system_identifier, system_identifier FROM pg_control_system();
+GRANT SELECT ON database_acceptance TO native_sso_broker;
+COMMENT ON TABLE database_acceptance IS
+    'The PostgreSQL clusters that held this database. A running broker follows to another one only by a row here that it has not seen.';
+COMMENT ON COLUMN database_acceptance.accepted_at IS 'When an operator accepted it; the first row: when the schema was made.';
+COMMENT ON COLUMN database_acceptance.system_identifier IS 'Of the cluster, from pg_control_system().';
+COMMENT ON COLUMN database_acceptance.replaced_system IS 'Of the cluster before; the same after a restore into the same cluster.';
 
 -- An event with what is known today of its login and grant, and where it lies. Each addition is a subquery of its own, so that a
 -- LIMIT spares the rows that it leaves out.

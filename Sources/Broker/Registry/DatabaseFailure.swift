@@ -96,5 +96,6 @@ enum RegistryStatements {
         + Administration.credentialStatements + Administration.groupStatements + Administration.scopeStatements
         + CodeStatements.all + RetentionStatements.all + LogoutStatements.all + SessionStatements.all
         + GrantStatements.all + RevocationStatements.all + EndedSessionStatements.all
+        + DatabaseStatements.all
         + DeviceStatements.all + AuditListStatements.all
 }

@@ -195,5 +195,6 @@ package enum AuditKind: String, Sendable, CaseIterable {
     /// By the SQL functions of `native_sso_support`.
     case sessionsFound = "sessions_found"
     case retentionSet = "retention_set"
+    case databaseAccepted = "database_accepted"
     case swept
 }

@@ -110,6 +110,10 @@ extension AuditExplanation {
             self = words.act(
                 "set how long records are kept: sessions for \(of("session_days")) days, the audit for \(of("audit_days")) days"
             )
+        case .databaseAccepted:
+            self = words.act(
+                "let running brokers go on with the PostgreSQL cluster \(of("system_identifier")) after \(of("replaced_system"))"
+            )
         case .swept: self = words.act("deleted records whose retention period had passed")
         }
     }

@@ -15,7 +15,7 @@ struct NativeSSOCommand: CommandGroup {
             ClientCommand.self, GroupCommand.self, ScopeCommand.self, SessionCommand.self, GrantCommand.self,
             DeviceCommand.self, ProviderKeyCommand.self, SubjectPrefixCommand.self, RetentionCommand.self,
             SweepCommand.self, AuditCommand.self,
-            ExplainCommand.self,
+            DatabaseCommand.self, ExplainCommand.self,
         ])
 
     @OptionGroup var options: GlobalOptions

@@ -17,8 +17,8 @@ import Glibc
     private(set) var hasSentAll = true
     /// A statement failed before it began, because its plan is for an older schema.
     private(set) var hasVoidPlans = false
-    /// The history and timeline under which this session was accepted.
-    private var origin: (history: DatabaseHistory, timeline: Int64)?
+    /// The history and the point at which this session was accepted.
+    private var origin: (history: DatabaseHistory, point: DatabaseHistory.Point)?
 
     /// Takes ownership of an established session.
     init(established raw: OpaquePointer, notices: NoticeLog) {
@@ -84,8 +84,8 @@ import Glibc
         try run("DEALLOCATE ALL", deadline: deadline)
     }
 
-    /// Records the timeline under which the session was accepted.
-    func began(on timeline: Int64, in history: DatabaseHistory) { origin = (history, timeline) }
+    /// Records the point at which the session was accepted.
+    func began(at point: DatabaseHistory.Point, in history: DatabaseHistory) { origin = (history, point) }
 
     func retire() { isUsable = false }
 
@@ -103,7 +103,7 @@ import Glibc
 
     /// Checks without waiting: did the server close the connection, or has a standby replaced it?
     func isStale() -> Bool {
-        if let origin, origin.history.hasLeft(timeline: origin.timeline) { isUsable = false }
+        if let origin, origin.history.hasLeft(origin.point) { isUsable = false }
         guard isUsable else { return true }
         var watched = pollfd(fd: unsafe PQsocket(raw), events: Int16(POLLIN), revents: 0)
         guard unsafe poll(&watched, 1, 0) != 0 else { return false }

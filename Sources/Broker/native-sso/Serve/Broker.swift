@@ -60,7 +60,7 @@ struct Broker: Sendable {
         let connection = try configuration.database.connection(pool: configuration.database.pool)
 
         // Nothing below may throw: HTTP clients must be shut down before release.
-        let history = DatabaseHistory()
+        let history = DatabaseHistory(acceptances: DatabaseStatements.acceptances)
         let connections = ConnectionLog(logger)
         lanes = BatchingLanes(connection.forHotCalls(), history: history) { connections.note($0) }
         let pool = ConnectionPool(connection, history: history) { connections.note($0) }
