@@ -8,7 +8,7 @@ package import PostgresClient
 /// once, only one applies each file.
 package struct Migrator: Sendable {
     private let configuration: PostgresConfiguration
-    private let migrations: [Migration]
+    let migrations: [Migration]
     private let patience: Duration
     private let limit: Duration
     private let onEvent: @Sendable (ConnectionEvent) -> Void
@@ -65,7 +65,7 @@ package struct Migrator: Sendable {
 
     // MARK: Steps
 
-    private func history(_ pool: ConnectionPool) async throws(MigratorError) -> SchemaHistory {
+    func history(_ pool: ConnectionPool) async throws(MigratorError) -> SchemaHistory {
         do throws(PostgresError) {
             return try await pool.withTransaction { transaction throws(PostgresError) in
                 try Self.history(transaction)
@@ -133,7 +133,7 @@ package struct Migrator: Sendable {
         return .applied
     }
 
-    private func withPool<Value>(
+    func withPool<Value>(
         _ body: (ConnectionPool) async throws(MigratorError) -> Value
     ) async throws(MigratorError) -> Value {
         let pool = ConnectionPool(configuration, onEvent: onEvent)
@@ -180,6 +180,22 @@ enum MigratorSQL {
         SELECT EXISTS (
             SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname = 'native_sso' AND c.relname = 'schema_migration')
+        """)
+
+    /// The tables that others may be using.
+    static let tables = Statement(
+        """
+        SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = 'native_sso' AND c.relkind IN ('r', 'p')
+        """)
+
+    /// The locks of this session for which others wait.
+    static let locks = Statement(
+        """
+        SELECT DISTINCT c.relname || ' ' || l.mode FROM pg_catalog.pg_locks l
+        JOIN pg_catalog.pg_class c ON c.oid = l.relation JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+        WHERE l.pid = pg_backend_pid() AND l.granted AND n.nspname = 'native_sso' AND c.relkind IN ('r', 'p')
+            AND l.mode IN ('AccessExclusiveLock', 'ExclusiveLock', 'ShareRowExclusiveLock', 'ShareLock')
         """)
 
     /// The lock lasts until the transaction ends. The number is arbitrary and unique to this program.

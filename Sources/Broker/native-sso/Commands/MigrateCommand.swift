@@ -7,7 +7,9 @@ import PostgresClient
 struct MigrateCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "migrate", abstract: "Create or upgrade the database schema.",
-        subcommands: [MigrateUpCommand.self, MigrateStatusCommand.self, MigrateVerifyCommand.self])
+        subcommands: [
+            MigrateUpCommand.self, MigrateCheckCommand.self, MigrateStatusCommand.self, MigrateVerifyCommand.self,
+        ])
 }
 
 struct MigrateUpCommand: AsyncParsableCommand {
@@ -21,6 +23,29 @@ struct MigrateUpCommand: AsyncParsableCommand {
         let applied = try await options.migrate { try await $0.up() }
         let table = Table("applied", applied, whenEmpty: "the schema is up to date") {
             ["version": .version($0.version), "name": .text($0.name)]
+        }
+        try options.output.show(table)
+    }
+}
+
+struct MigrateCheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Try the missing migrations, undo them, and show what they lock and for how long.",
+        discussion: """
+            The trial takes the same locks as migrate up, for at most 5 s a statement. \
+            Run it on a copy of the database first.
+            """)
+
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let trials = try await options.migrate { try await $0.check() }
+        let table = Table("trials", trials, whenEmpty: "the schema is up to date") {
+            [
+                "file": .text($0.migration.file), "milliseconds": .number(Int64($0.duration / .milliseconds(1))),
+                "locks": .text($0.locks.isEmpty ? "nothing in use" : $0.locks.joined(separator: ", ")),
+            ]
         }
         try options.output.show(table)
     }

@@ -1,0 +1,60 @@
+package import Migrations
+package import PostgresClient
+
+/// What a pending file did in a trial that was taken back.
+package struct MigrationTrial: Sendable {
+    package let migration: Migration
+    /// How long the file ran. Until its transaction ends, others wait for what it locks.
+    package let duration: Duration
+    /// Locks on tables that were there before, as `table mode`, sorted. Plain reads and writes by others wait for
+    /// `AccessExclusiveLock`, writes for the other modes.
+    package let locks: [String]
+}
+
+extension Migrator {
+    /// Applies the pending files in one transaction and rolls it back: what each locks, and for how long.
+    ///
+    /// The trial takes the same locks as ``up()`` does. Each statement may run for 5 s; a longer one fails the trial.
+    package func check() async throws(MigratorError) -> [MigrationTrial] {
+        try await withPool { pool throws(MigratorError) in
+            let history = try await history(pool)
+            let (pending, isNew) = (try history.pending(of: migrations), history.applied.isEmpty)
+            do throws(PostgresError) {
+                return try await pool.withTransaction(deadline: .seconds(60)) { transaction throws(PostgresError) in
+                    if isNew { try transaction.executeScript(MigratorSQL.createTable) }
+                    return try Self.trials(of: pending, transaction)
+                }
+            } catch {
+                throw .failed(file: "the trial of \(pending.map(\.file).joined(separator: ", "))", error)
+            }
+        }
+    }
+
+    private static func trials(
+        of pending: [Migration], _ transaction: borrowing Transaction
+    ) throws(PostgresError) -> [MigrationTrial] {
+        try transaction.executeScript(Array("SET LOCAL statement_timeout = '5s'".utf8))
+        let tables = Set(try texts(transaction, MigratorSQL.tables))
+        var (trials, known): ([MigrationTrial], Set<String>) = ([], [])
+        for migration in pending {
+            let start = ContinuousClock.now
+            try transaction.executeScript(migration.sql)
+            let duration = ContinuousClock.now - start
+            let held = Set(try texts(transaction, MigratorSQL.locks))
+            let added = held.subtracting(known).filter { lock in tables.contains { lock.hasPrefix("\($0) ") } }
+            trials.append(MigrationTrial(migration: migration, duration: duration, locks: added.sorted()))
+            known = held
+        }
+        // The transaction that follows is empty.
+        try transaction.executeScript(Array("ROLLBACK AND CHAIN".utf8))
+        return trials
+    }
+
+    private static func texts(
+        _ transaction: borrowing Transaction, _ statement: Statement
+    ) throws(PostgresError) -> [String] {
+        var texts: [String] = []
+        for row in try transaction.query(statement) { texts.append(try row.text(0)) }
+        return texts
+    }
+}
