@@ -116,7 +116,8 @@ let package = Package(
             name: "native-sso",
             dependencies: [
                 "NativeSSO", "OAuthWire", "JOSE", "KeyModule", "PostgresClient", "Registry", "Migrations", "Migrator",
-                "IdentityProvider", "HTTPServer", "BrokerHTTP", "StrictCoding", "RegularFiles", .argumentParser, .yams,
+                "IdentityProvider", "HTTPServer", "BrokerHTTP", "StrictCoding", "RegularFiles", .argumentParser,
+                .asyncHTTPClient, .nioCore, .nioHTTP1, .yams,
                 .logging,
                 .serviceLifecycle,
                 .unixSignals,

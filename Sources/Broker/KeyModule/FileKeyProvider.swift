@@ -6,7 +6,7 @@ import StrictCoding
 ///
 /// Each call opens the directory again, so new keys and corrected owners take effect without a restart.
 package struct FileKeyProvider: KeyProvider {
-    private let path: String
+    let path: String
 
     package init(directory path: String) {
         self.path = path

@@ -29,17 +29,42 @@ struct KeyDirectory: ~Copyable {
     func path(of name: String) -> String { "\(path)/\(name)" }
 
     func read(_ name: String) throws(KeyError) -> SecureBytes {
-        unsafe try SecureBytes(capacity: Self.largestFile) { buffer throws(KeyError) in
+        try Self.read(name, at: directory.number, path: path(of: name)) { status throws(KeyFileDefect) in
+            try Self.check(status)
+        }
+    }
+
+    private static func read(
+        _ name: String, at directory: Int32, path: String, check: (stat) throws(KeyFileDefect) -> Void
+    ) throws(KeyError) -> SecureBytes {
+        unsafe try SecureBytes(capacity: largestFile) { buffer throws(KeyError) in
             do throws(KeyFileDefect) {
-                let file = try FileDescriptor(name, at: directory.number, flags: O_RDONLY)
+                let file = try FileDescriptor(name, at: directory, flags: O_RDONLY)
                 let status = try file.status
                 guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegularFile }
-                try Self.check(status)
+                try check(status)
                 guard status.st_size < buffer.count else { throw .tooLarge }
                 return unsafe try file.read(into: buffer)
             } catch {
-                throw .file(path: path(of: name), error)
+                throw .file(path: path, error)
             }
+        }
+    }
+
+    /// Copies the file `source`, which may be a symbolic link and of another user, to `name`.
+    /// - Returns: `false`: the directory has this file already.
+    func install(_ source: String, as name: String) throws(KeyError) -> Bool {
+        guard let target = unsafe realpath(source, nil) else {
+            throw .file(path: source, .lastSystemError("realpath"))
+        }
+        defer { unsafe free(target) }
+        let secret = try unsafe Self.read(String(cString: target), at: AT_FDCWD, path: source) { _ in }
+        do throws(KeyError) {
+            try write(secret, to: name)
+            return true
+        } catch .file(_, .exists) {
+            guard try read(name).hasSameOctets(as: secret) else { throw .file(path: path(of: name), .differs) }
+            return false
         }
     }
 

@@ -25,6 +25,10 @@ package enum KeyFileDefect: Error, Sendable, Equatable {
     case inconsistentKey
     case wrongAlgorithm(KeyAlgorithm, expected: KeyAlgorithm)
     case exists
+    /// The key directory has another file of this name.
+    case differs
+    /// The directory to install from holds no file.
+    case noKeys
     case system(call: String, errno: Int32, message: String)
 
     /// The rest of a sentence that starts with the path, with the command that repairs the problem.
@@ -63,6 +67,8 @@ package enum KeyFileDefect: Error, Sendable, Equatable {
         case .wrongAlgorithm(let algorithm, let expected):
             "holds a key for \(algorithm.rawValue), but the registry means one for \(expected.rawValue)"
         case .exists: "exists already: it may be left from an interrupted run; remove it if no broker uses it"
+        case .differs: "holds another key than the file to install: remove the wrong one of the two"
+        case .noKeys: "holds no key files"
         case .system(let call, _, let message): "cannot be used: \(call): \(message)"
         }
     }

@@ -8,13 +8,14 @@ package enum RegularFile {
         /// The permission bits of the opened file, even if the path names another file by now.
         package let permissions: mode_t
 
-        /// Whether the file and its group are root's.
+        /// Whether the file is root's, and its group root's or the effective group.
         let isOfRoot: Bool
 
         /// Whether the group or others have any access.
         ///
         /// A credential of systemd may be a file of root that the service reads through an access control list. Its mode
-        /// is then 0440, where the group's bits stand for the list.
+        /// is then 0440, where the group's bits stand for the list. A file of a Kubernetes Secret has the same mode and
+        /// the group of the container.
         package var isOpenToOthers: Bool { permissions & 0o077 != 0 && !(isOfRoot && permissions == 0o440) }
         /// Whether any local user can change it.
         package var isWritableByAnyone: Bool { permissions & 0o002 != 0 }
@@ -39,7 +40,7 @@ package enum RegularFile {
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular }
         return Contents(
             octets: try octets(of: descriptor, limit: limit), permissions: status.st_mode & 0o777,
-            isOfRoot: status.st_uid == 0 && status.st_gid == 0)
+            isOfRoot: status.st_uid == 0 && (status.st_gid == 0 || status.st_gid == getegid()))
     }
 
     private static func octets(of descriptor: Int32, limit: Int) throws(Failure) -> [UInt8] {

@@ -10,11 +10,10 @@ struct NativeSSOCommand: CommandGroup {
         abstract: "A token-exchange broker for OpenID Connect Native SSO.",
         version: "0.1.0",
         subcommands: [
-            ServeCommand.self, MigrateCommand.self, ConfigCommand.self, KeyCommand.self, JWKSCommand.self,
-            MetadataCommand.self,
-            ClientCommand.self, GroupCommand.self, ScopeCommand.self, SessionCommand.self, GrantCommand.self,
-            DeviceCommand.self, ProviderKeyCommand.self, SubjectPrefixCommand.self, RetentionCommand.self,
-            SweepCommand.self, AuditCommand.self,
+            ServeCommand.self, HealthcheckCommand.self, MigrateCommand.self, ConfigCommand.self, KeyCommand.self,
+            JWKSCommand.self, MetadataCommand.self, ClientCommand.self, GroupCommand.self, ScopeCommand.self,
+            SessionCommand.self, GrantCommand.self, DeviceCommand.self, ProviderKeyCommand.self,
+            SubjectPrefixCommand.self, RetentionCommand.self, SweepCommand.self, AuditCommand.self,
             DatabaseCommand.self, ExplainCommand.self,
         ])
 

@@ -38,6 +38,11 @@ import Glibc
     ) throws(Failure) -> Result {
         try unsafe body(UnsafeRawBufferPointer(start: start, count: count))
     }
+
+    /// Compares in a time that depends on the lengths alone.
+    func hasSameOctets(as other: SecureBytes) -> Bool {
+        unsafe count == other.count && CRYPTO_memcmp(start, other.start, count) == 0
+    }
 }
 
 /// The process's secure heap. OpenSSL also stores the private numbers of decoded keys there.

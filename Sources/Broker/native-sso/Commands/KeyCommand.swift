@@ -10,7 +10,7 @@ struct KeyCommand: CommandGroup {
         commandName: "key", abstract: "Manage the broker's own keys.",
         subcommands: [
             KeyGenerateCommand.self, KeyListCommand.self, KeyPublishCommand.self, KeyActivateCommand.self,
-            KeyRetireCommand.self, KeyRemoveCommand.self, KeyRotateCommand.self,
+            KeyRetireCommand.self, KeyRemoveCommand.self, KeyRotateCommand.self, KeyInstallCommand.self,
         ])
 }
 

@@ -1,0 +1,57 @@
+import ArgumentParser
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import StrictCoding
+
+struct HealthcheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "healthcheck", abstract: "Ask the running broker whether it is alive, or ready.",
+        discussion: """
+            For containers, which have no other HTTP client. It connects to the internal listener of the configuration, \
+            over loopback if that listens on every address.
+            """)
+
+    @Flag(help: "Ask whether the broker is ready to serve, not only whether it is alive.") var ready = false
+    @OptionGroup var options: GlobalOptions
+
+    /// For everything together. A container engine kills a check that takes longer than its own limit.
+    private static let limit = TimeAmount.seconds(3)
+
+    func run() async throws {
+        let listen = try options.readConfiguration().configuration.internalListener.listen
+        guard listen.port != 0 else {
+            throw CommandFailure.usage("internal.listen has port 0, so the broker's port is not known")
+        }
+        let url = "http://\(listen.reachable)\(ready ? "/readyz" : "/livez")"
+        let status: UInt
+        let body: [UInt8]
+        do {
+            let answer = try await HTTPClient.shared.execute(HTTPClientRequest(url: url), timeout: Self.limit)
+            status = answer.status.code
+            body = Array(try await answer.body.collect(upTo: 64 << 10).readableBytesView)
+        } catch {
+            throw CommandFailure.infrastructure("no answer from \(url): \(error)")
+        }
+        let text = String(decoding: body, as: UTF8.self)
+        guard status == 200 else { throw CommandFailure.refused("\(url) answers \(status): \(text)") }
+        try options.output.show(HealthAnswer(body: body))
+    }
+}
+
+/// What the broker says of itself: one JSON object.
+private struct HealthAnswer: CommandResult {
+    let body: [UInt8]
+
+    var lines: [String] { [String(decoding: body, as: UTF8.self)] }
+
+    func write(to json: inout JSONWriter) { json.value(raw: body) }
+}
+
+extension ListenAddress {
+    /// Where a client on the same machine connects: loopback instead of every address.
+    fileprivate var reachable: String {
+        guard address.isUnspecified else { return description }
+        return address.family == .v6 ? "[::1]:\(port)" : "127.0.0.1:\(port)"
+    }
+}
