@@ -1,5 +1,5 @@
 package import Migrations
-package import PostgresClient
+import PostgresClient
 
 /// What a pending file did in a trial that was taken back.
 package struct MigrationTrial: Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import KeyModule
+import NativeSSO
 import Testing
 
 @Suite("Installation of key files from a Kubernetes Secret")

@@ -8,8 +8,8 @@ struct HealthcheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "healthcheck", abstract: "Ask the running broker whether it is alive, or ready.",
         discussion: """
-            For containers, which have no other HTTP client. It connects to the internal listener of the configuration, \
-            over loopback if that listens on every address.
+            For containers, which have no other HTTP client. It connects to the metrics listener of the configuration, or \
+            else to the internal listener, over loopback if that listens on every address.
             """)
 
     @Flag(help: "Ask whether the broker is ready to serve, not only whether it is alive.") var ready = false
@@ -19,9 +19,14 @@ struct HealthcheckCommand: AsyncParsableCommand {
     private static let limit = TimeAmount.seconds(3)
 
     func run() async throws {
-        let listen = try options.readConfiguration().configuration.internalListener.listen
+        let configuration = try options.readConfiguration().configuration
+        guard configuration.metrics != nil || configuration.internalListener.tls == nil else {
+            throw CommandFailure.usage(
+                "internal.listen speaks TLS, for which this command has no certificate; set metrics.listen")
+        }
+        let listen = configuration.metrics?.listen ?? configuration.internalListener.listen
         guard listen.port != 0 else {
-            throw CommandFailure.usage("internal.listen has port 0, so the broker's port is not known")
+            throw CommandFailure.usage("the listener has port 0, so the broker's port is not known")
         }
         let url = "http://\(listen.reachable)\(ready ? "/readyz" : "/livez")"
         let status: UInt
