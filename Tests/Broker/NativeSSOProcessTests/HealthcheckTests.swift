@@ -35,7 +35,7 @@ struct HealthcheckTests {
                 ["healthcheck"],
                 environment: [
                     "NATIVE_SSO_INTERNAL_LISTEN": "0.0.0.0:\(broker.internalPort)",
-                    "NATIVE_SSO_INTERNAL_ALLOW_NON_LOOPBACK": "true",
+                    "NATIVE_SSO_INTERNAL_ALLOW_NON_LOOPBACK": "true", "NATIVE_SSO_DEVELOPMENT": "false",
                 ])
             #expect(outcome.status == 0, "\(outcome.errors)")
         }

@@ -27,7 +27,7 @@ import Testing
             !$0.hasPrefix("CREATE ROLE postgres;") && !$0.hasPrefix("ALTER ROLE postgres ")
         }
         try await new.psql(script.joined(separator: "\n") + "\nALTER ROLE postgres PASSWORD '\(old.password)';")
-        try await old.stop()
+        try await old.kill9()
         try await broker.untilLogged("database_went_backwards")
         #expect(try await broker.token(logins.refresh(token)).isOutage)
 
