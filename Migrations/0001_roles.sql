@@ -5,6 +5,7 @@
 -- logins. native_sso_registrar may register sessions and nothing else. native_sso_support may find and end the sessions of one user or
 -- device and nothing else.
 -- The four have no login. The operator makes login roles and grants them one of these.
+-- Release: 0.1
 DO $$
 DECLARE
     v_role text;

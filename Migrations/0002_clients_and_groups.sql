@@ -1,5 +1,6 @@
 -- The clients, their credentials, the scopes, and which clients share logins. The tables are small: every broker holds a copy
 -- in memory, and the functions that grant anything read them again.
+-- Release: 0.1
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso;
 

@@ -5,6 +5,7 @@
 -- trigger with WHEN: PostgreSQL parses and plans those anew in every statement that writes the table, which made up half of
 -- the cost of an exchange. A domain is kept for the connection, and so is a trigger's function.
 -- Instants are whole seconds like those of the tokens, so that statement and broker never differ by a rounding.
+-- Release: 0.1
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso;
 

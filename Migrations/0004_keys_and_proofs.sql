@@ -1,5 +1,6 @@
 -- The broker's signing keys, the keys that IdPs have published, the prefixes of their users' names, and used proofs, assertions and codes. This database holds no
 -- private key.
+-- Release: 0.1
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso;
 

@@ -1,5 +1,6 @@
 -- The audit: tokens granted, requests refused with the reason, changes by operators. Append only, one partition a month. Also the
 -- retention periods, and the PostgreSQL clusters that operators have accepted.
+-- Release: 0.1
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso;
 

@@ -1,5 +1,6 @@
 -- The ends of sessions that resource servers must learn of before the access tokens expire. Each end but that by time writes a row, in
 -- the same transaction, whichever function ended the session. Resource servers poll the rows (RFC 8936).
+-- Release: 0.1
 -- Locks: session, for the moment that it takes to add a trigger.
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso;

@@ -14,6 +14,17 @@ public struct Migration: Sendable {
     /// file is repeatable. It is applied after the numbered ones, and again whenever its text has changed.
     public var version: Int? { Int(file.prefix { $0 != "_" }) }
 
+    /// The release that brings this numbered file, from the line `-- Release: ` of its head; `nil`: no such line.
+    public var release: String? { head("-- Release: ") }
+
+    /// Whether its head has a line `-- Locks: `: it locks tables that brokers use.
+    public var locksTables: Bool { head("-- Locks: ") != nil }
+
+    private func head(_ start: String) -> String? {
+        String(decoding: sql, as: UTF8.self).split(separator: "\n").prefix { $0.hasPrefix("--") }
+            .first { $0.hasPrefix(start) }.map { String($0.dropFirst(start.count)) }
+    }
+
     /// The name without number and suffix.
     public var name: String {
         String((version == nil ? file[...] : file.drop { $0 != "_" }.dropFirst()).dropLast(".sql".count))

@@ -2623,6 +2623,20 @@ COMMENT ON COLUMN native_sso.client_secret.digest IS 'SHA-256 of a generated sec
 
 COMMENT ON COLUMN native_sso.client_secret.created_at IS 'To the microsecond: it tells which of two is the older one.';
 
+CREATE TABLE native_sso.database_acceptance (
+    accepted_at timestamp with time zone NOT NULL,
+    system_identifier bigint NOT NULL,
+    replaced_system bigint NOT NULL
+);
+
+COMMENT ON TABLE native_sso.database_acceptance IS 'The PostgreSQL clusters that held this database. A running broker follows to another one only by a row here that it has not seen.';
+
+COMMENT ON COLUMN native_sso.database_acceptance.accepted_at IS 'When an operator accepted it; the first row: when the schema was made.';
+
+COMMENT ON COLUMN native_sso.database_acceptance.system_identifier IS 'Of the cluster, from pg_control_system().';
+
+COMMENT ON COLUMN native_sso.database_acceptance.replaced_system IS 'Of the cluster before; the same after a restore into the same cluster.';
+
 CREATE TABLE native_sso.retention (
     only_row boolean NOT NULL,
     session_days integer NOT NULL,
@@ -3045,6 +3059,9 @@ ALTER TABLE ONLY native_sso.client
 ALTER TABLE ONLY native_sso.client_secret
     ADD CONSTRAINT client_secret_pkey PRIMARY KEY (client_id, slot);
 
+ALTER TABLE ONLY native_sso.database_acceptance
+    ADD CONSTRAINT database_acceptance_pkey PRIMARY KEY (accepted_at);
+
 ALTER TABLE ONLY native_sso.device
     ADD CONSTRAINT device_pkey PRIMARY KEY (issuer, device_digest);
 
@@ -3397,6 +3414,8 @@ GRANT SELECT ON TABLE native_sso.client TO native_sso_broker;
 GRANT SELECT ON TABLE native_sso.client_key TO native_sso_broker;
 
 GRANT SELECT ON TABLE native_sso.client_secret TO native_sso_broker;
+
+GRANT SELECT ON TABLE native_sso.database_acceptance TO native_sso_broker;
 
 GRANT SELECT ON TABLE native_sso.idp_key TO native_sso_broker;
 

@@ -14,15 +14,15 @@ package struct MigrationTrial: Sendable {
 extension Migrator {
     /// Applies the pending files in one transaction and rolls it back: what each locks, and for how long.
     ///
-    /// The trial takes the same locks as ``up()`` does. Each statement may run for 5 s; a longer one fails the trial.
+    /// The trial takes the same locks as ``up()`` does. A statement that runs for longer than a file that locks tables
+    /// may take fails the trial.
     package func check() async throws(MigratorError) -> [MigrationTrial] {
         try await withPool { pool throws(MigratorError) in
-            let history = try await history(pool)
-            let (pending, isNew) = (try history.pending(of: migrations), history.applied.isEmpty)
+            let (pending, isNew) = try await missing(pool)
             do throws(PostgresError) {
                 return try await pool.withTransaction(deadline: .seconds(60)) { transaction throws(PostgresError) in
                     if isNew { try transaction.executeScript(MigratorSQL.createTable) }
-                    return try Self.trials(of: pending, transaction)
+                    return try trials(of: pending, transaction)
                 }
             } catch {
                 throw .failed(file: "the trial of \(pending.map(\.file).joined(separator: ", "))", error)
@@ -30,17 +30,18 @@ extension Migrator {
         }
     }
 
-    private static func trials(
+    private func trials(
         of pending: [Migration], _ transaction: borrowing Transaction
     ) throws(PostgresError) -> [MigrationTrial] {
-        try transaction.executeScript(Array("SET LOCAL statement_timeout = '5s'".utf8))
-        let tables = Set(try texts(transaction, MigratorSQL.tables))
+        let limit = lockTimeout * 2 / .milliseconds(1)
+        try transaction.executeScript(Array("SET LOCAL statement_timeout = \(Int64(limit))".utf8))
+        let tables = Set(try Self.texts(transaction, MigratorSQL.tables))
         var (trials, known): ([MigrationTrial], Set<String>) = ([], [])
         for migration in pending {
             let start = ContinuousClock.now
             try transaction.executeScript(migration.sql)
             let duration = ContinuousClock.now - start
-            let held = Set(try texts(transaction, MigratorSQL.locks))
+            let held = Set(try Self.texts(transaction, MigratorSQL.locks))
             let added = held.subtracting(known).filter { lock in tables.contains { lock.hasPrefix("\($0) ") } }
             trials.append(MigrationTrial(migration: migration, duration: duration, locks: added.sorted()))
             known = held

@@ -11,6 +11,7 @@ package struct Migrator: Sendable {
     let migrations: [Migration]
     private let patience: Duration
     private let limit: Duration
+    let lockTimeout: Duration
     private let onEvent: @Sendable (ConnectionEvent) -> Void
 
     /// - Parameters:
@@ -18,10 +19,13 @@ package struct Migrator: Sendable {
     ///     pool size and the timeouts.
     ///   - patience: The maximum wait for another migrator.
     ///   - limit: The time limit per file.
+    ///   - lockTimeout: The longest wait for a lock. A file that locks tables in use has twice this time in all: others
+    ///     wait for the tables from then on until its transaction ends.
     ///   - onEvent: Receives connection events on the connection's thread. Must not block.
     package init(
         _ configuration: PostgresConfiguration, migrations: [Migration] = Migrations.all,
         patience: Duration = .seconds(60), limit: Duration = .seconds(3600),
+        lockTimeout: Duration = .seconds(5),
         onEvent: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
     ) {
         var configuration = configuration
@@ -29,21 +33,22 @@ package struct Migrator: Sendable {
         configuration.poolSize = 1
         configuration.queueWait = .seconds(10)
         configuration.callDeadline = .seconds(30)
-        // A migration that waits for a lock blocks all later requests for it. After 5 s it gives up; run it again.
-        configuration.lockTimeout = .seconds(5)
+        // A migration that waits for a lock blocks all later requests for it. Then it gives up; run it again.
+        configuration.lockTimeout = lockTimeout
         configuration.statementTimeout = limit
         configuration.idleInTransactionTimeout = .seconds(60)
         self.configuration = configuration
         self.migrations = migrations
         self.patience = patience
         self.limit = limit
+        self.lockTimeout = lockTimeout
         self.onEvent = onEvent
     }
 
     /// Applies the missing files in order. Returns the files that this run applied.
     package func up() async throws(MigratorError) -> [Migration] {
         try await withPool { pool throws(MigratorError) in
-            let missing = try await history(pool).pending(of: migrations)
+            let missing = try await missing(pool).pending
             var applied: [Migration] = []
             for migration in missing where try await apply(migration, pool) { applied.append(migration) }
             return applied
@@ -65,7 +70,15 @@ package struct Migrator: Sendable {
 
     // MARK: Steps
 
-    func history(_ pool: ConnectionPool) async throws(MigratorError) -> SchemaHistory {
+    /// The files to apply, unless that would skip a release.
+    func missing(_ pool: ConnectionPool) async throws(MigratorError) -> (pending: [Migration], isNew: Bool) {
+        let history = try await history(pool)
+        let pending = try history.pending(of: migrations)
+        try history.refuseSkip(by: pending)
+        return (pending, history.applied.isEmpty)
+    }
+
+    private func history(_ pool: ConnectionPool) async throws(MigratorError) -> SchemaHistory {
         do throws(PostgresError) {
             return try await pool.withTransaction { transaction throws(PostgresError) in
                 try Self.history(transaction)
@@ -91,6 +104,7 @@ package struct Migrator: Sendable {
     /// False if another migrator has applied it in the meantime.
     private func apply(_ migration: Migration, _ pool: ConnectionPool) async throws(MigratorError) -> Bool {
         let deadline = ContinuousClock.now + patience
+        let limit = migration.locksTables ? min(limit, lockTimeout * 2) : limit
         while true {
             let step: Step
             do throws(PostgresError) {

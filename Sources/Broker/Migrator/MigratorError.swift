@@ -9,6 +9,8 @@ package enum MigratorError: Error, Sendable, Equatable, CustomStringConvertible 
     /// A newer release migrated the database: it applied this file, or a later version of it.
     case databaseIsNewer(file: String)
     case pending(files: [String])
+    /// The database is more than one release behind: it lacks this one too.
+    case skipsRelease(String, last: String)
     /// Another migrator held the lock for the whole waiting time.
     case anotherIsAtWork
     /// A file failed and was rolled back. The files before it stay applied.
@@ -32,6 +34,12 @@ package enum MigratorError: Error, Sendable, Equatable, CustomStringConvertible 
             "The database holds a later \(file) than this program knows. Run the newer release."
         case .pending(let files):
             "Not applied to the database yet: \(files.joined(separator: ", ")). Run `native-sso migrate up`."
+        case .skipsRelease(let release, let last):
+            """
+            The database lacks the schema of release \(release), and this program is release \(last). Brokers serve only \
+            beside the schema of their own release and of the next. Install release \(release), run its \
+            `native-sso migrate up`, restart every broker with it, and then run this again.
+            """
         case .anotherIsAtWork:
             "Another migrator is at work on this database. Wait for it to end, then run this again."
         case .failed(let file, .outcomeUnknown(let reason)):
@@ -48,6 +56,7 @@ package enum MigratorError: Error, Sendable, Equatable, CustomStringConvertible 
 
     private static func sentence(_ error: PostgresError) -> String {
         switch error {
+        case .unavailable(.transactionPooling): PostgresError.Reason.transactionPoolingRemedy
         case .unavailable(let reason), .outcomeUnknown(let reason): reason.rawValue
         case .server(let state, let message, _): "\(state) \(message)"
         case .unexpectedResult(let column): "unexpected answer in column \(column)"

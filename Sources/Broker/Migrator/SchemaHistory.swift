@@ -66,6 +66,18 @@ struct SchemaHistory {
     }
 }
 
+extension SchemaHistory {
+    /// Throws if a release lies between the one that brokers use with this database and the one that brings the last of
+    /// the files: their brokers cannot serve beside its schema.
+    func refuseSkip(by pending: [Migration]) throws(MigratorError) {
+        // The repeatable files come last, so no broker has used a database without one.
+        guard applied.contains(where: { $0.version == nil }) else { return }
+        let releases = pending.compactMap(\.release)
+        guard let first = releases.first, let last = releases.last, first != last else { return }
+        throw .skipsRelease(first, last: last)
+    }
+}
+
 extension AppliedMigration {
     var file: String {
         guard let version else { return name + ".sql" }

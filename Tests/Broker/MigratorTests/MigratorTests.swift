@@ -6,13 +6,13 @@ import PrivateCluster
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct MigratorTests {
-    private static func file(_ version: Int, _ sql: String) -> Migration {
+    static func file(_ version: Int, _ sql: String) -> Migration {
         Migration(file: "000\(version)_step_\(version).sql", sql: Array(sql.utf8))
     }
 
-    private static let three = (1...3).map { file($0, "CREATE TABLE native_sso.t\($0) (n int); SELECT 1;") }
+    static let three = (1...3).map { file($0, "CREATE TABLE native_sso.t\($0) (n int); SELECT 1;") }
 
-    private func withDatabase(
+    func withDatabase(
         _ body: (_ cluster: PrivateCluster, _ database: String, _ configuration: PostgresConfiguration) async throws ->
             Void
     ) async throws {
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    private func refusal(_ call: () async throws(MigratorError) -> Void) async -> MigratorError? {
+    func refusal(_ call: () async throws(MigratorError) -> Void) async -> MigratorError? {
         do throws(MigratorError) {
             try await call()
             return nil
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    private static func repeatable(_ body: String) -> Migration {
+    static func repeatable(_ body: String) -> Migration {
         Migration(
             file: "answers.sql",
             sql: Array("CREATE OR REPLACE FUNCTION native_sso.answer() RETURNS text LANGUAGE sql AS '\(body)'".utf8))
@@ -196,51 +196,6 @@ import Testing
             let older = await refusal { () throws(MigratorError) in _ = try await migrator.up() }
             #expect(older == .databaseIsNewer(file: "answers.sql"))
             try await later.verify()
-        }
-    }
-
-    /// The trial names the tables in use that a file locks, and leaves nothing behind.
-    @Test func checkSaysWhatAFileLocksAndUndoesIt() async throws {
-        try await withDatabase { cluster, database, configuration in
-            _ = try await Migrator(configuration, migrations: Self.three).up()
-            let files = [
-                Self.file(4, "CREATE TABLE native_sso.t4 (n int); ALTER TABLE native_sso.t1 ADD COLUMN m int;"),
-                Self.file(5, "CREATE INDEX ON native_sso.t2 (n); SELECT pg_sleep(0.05);"),
-            ]
-            let next = Migrator(configuration, migrations: Self.three + files)
-            let trials = try await next.check()
-            #expect(trials.map(\.migration.file) == files.map(\.file))
-            #expect(trials.map(\.locks) == [["t1 AccessExclusiveLock"], ["t2 ShareLock"]])
-            #expect(trials[1].duration >= .milliseconds(50))
-            let left = try await cluster.psql(
-                "SELECT to_regclass('native_sso.t4') IS NULL, (SELECT count(*) FROM native_sso.schema_migration)",
-                database: database)
-            #expect(left == "t|3\n")
-            #expect(try await next.up().count == 2)
-            #expect(try await next.check().isEmpty)
-        }
-    }
-
-    /// A file that another session's transaction keeps waiting fails after the lock timeout, and so blocks nobody longer.
-    @Test func checkGivesUpWhenATableIsInUse() async throws {
-        try await withDatabase { cluster, database, configuration in
-            _ = try await Migrator(configuration, migrations: Self.three).up()
-            let next = Migrator(
-                configuration, migrations: Self.three + [Self.file(4, "ALTER TABLE native_sso.t1 ADD COLUMN m int;")])
-            let reader = Task {
-                try await cluster.psql("BEGIN; SELECT FROM native_sso.t1; SELECT pg_sleep(60);", database: database)
-            }
-            _ = try await cluster.until(
-                "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND state = 'active' AND pid <> pg_backend_pid();",
-                answers: "1")
-            let error = await refusal { () throws(MigratorError) in _ = try await next.check() }
-            guard case .failed(_, .server(SQLState("55P03"), _, _)) = error else {
-                return #expect(error == nil)
-            }
-            try await cluster.psql(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND pid <> pg_backend_pid();"
-            )
-            _ = await reader.result
         }
     }
 

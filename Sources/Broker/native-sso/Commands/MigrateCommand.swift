@@ -33,7 +33,7 @@ struct MigrateCheckCommand: AsyncParsableCommand {
         commandName: "check",
         abstract: "Try the missing migrations, undo them, and show what they lock and for how long.",
         discussion: """
-            The trial takes the same locks as migrate up, for at most 5 s a statement. \
+            The trial takes the same locks as migrate up, for at most 10 s a statement. \
             Run it on a copy of the database first.
             """)
 
@@ -105,7 +105,7 @@ extension GlobalOptions {
 extension CommandFailure {
     fileprivate init(_ error: MigratorError, connecting failure: String?) {
         switch error {
-        case .changed, .gap, .databaseIsNewer, .pending: self = .refused(error.description)
+        case .changed, .gap, .databaseIsNewer, .pending, .skipsRelease: self = .refused(error.description)
         case .database(let error): self.init(error, connecting: failure)
         case .anotherIsAtWork, .failed: self = .infrastructure(error.description)
         }
