@@ -330,8 +330,8 @@ let package = Package(
         .testTarget(
             name: "NativeSSOProcessTests",
             dependencies: [
-                "native-sso", "BrokerHarness", "BrokerTesting", "ChildProcesses", "JOSE", "NativeSSO", "PrivateCluster",
-                "StrictCoding",
+                "native-sso", "BrokerHarness", "BrokerTesting", "ChildProcesses", "JOSE", "NativeSSO", "PostgresClient",
+                "PrivateCluster", "StrictCoding",
             ], path: "Tests/Broker/NativeSSOProcessTests", swiftSettings: strict),
         .testTarget(
             name: "NativeSSOCommandTests",

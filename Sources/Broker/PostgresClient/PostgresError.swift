@@ -16,6 +16,8 @@ package enum PostgresError: Error, Sendable, Equatable {
         case notWritable = "not_writable"
         /// Another cluster than the known one, or an older state of it: restored, or a fork that lost writes.
         case databaseWentBackwards = "database_went_backwards"
+        /// A pooler between broker and database gives each transaction another session.
+        case transactionPooling = "transaction_pooling"
         case queueFull = "queue_full"
         case queueWaitExceeded = "queue_wait_exceeded"
         case shuttingDown = "shutting_down"
@@ -24,6 +26,10 @@ package enum PostgresError: Error, Sendable, Equatable {
         case connectionLost = "connection_lost"
         case committedLocallyOnly = "committed_locally_only"
         case commitFailed = "commit_failed"
+
+        package static let transactionPoolingRemedy =
+            "a pooler gives each transaction another database session, which loses settings and notifications; "
+            + "set pool_mode = session there, or connect without it"
     }
 }
 

@@ -10,7 +10,7 @@ import Testing
 extension Installation {
     static let issuer = "https://sso.example.com"
     static let identityProvider = "https://idp.example.com"
-    private static let loginRole = "process_tests_service"
+    static let loginRole = "process_tests_service"
 
     /// Runs `body` with an installation whose database is empty.
     static func withFiles<Value: Sendable>(

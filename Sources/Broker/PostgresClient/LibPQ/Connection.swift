@@ -75,6 +75,31 @@ import Glibc
         return result.command
     }
 
+    /// Sets settings for the rest of the session, if the server process that answers has this id. In one round trip and
+    /// with nothing prepared, because a pooler may pass the next one to another process.
+    /// - Returns: `false`: another process answered, and nothing was set.
+    func apply(
+        _ settings: [(name: String, value: String)], inProcess process: Int32, deadline: MonotonicTime
+    ) throws(PostgresError) -> Bool {
+        let calls = settings.indices.map { "pg_catalog.set_config($\(2 * $0 + 2), $\(2 * $0 + 3), false)" }
+        let text = "SELECT \(calls.joined(separator: ", ")) WHERE pg_catalog.pg_backend_pid() = $1::text::int"
+        let values = CStrings(["\(process)"] + settings.flatMap { [$0.name, $0.value] })
+        try send(deadline) {
+            unsafe values.withPointers {
+                unsafe PQsendQueryParams(raw, text, Int32(2 * settings.count + 1), nil, $0, nil, nil, 0)
+            }
+        }
+        return try answer(deadline).rows == 1
+    }
+
+    /// The id of the server process that answers.
+    func process(deadline: MonotonicTime) throws(PostgresError) -> Int32 {
+        let statement = Statement("SELECT pg_catalog.pg_backend_pid()")
+        try send(deadline) { unsafe PQsendQueryParams(raw, statement.text, 0, nil, nil, nil, nil, 1) }
+        guard let row = rows(of: try answer(deadline), statement).first else { throw .unexpectedResult(column: 0) }
+        return try row.int32(0)
+    }
+
     /// Drops all prepared plans; a schema change may have made them invalid.
     func forgetStatements(deadline: MonotonicTime) throws(PostgresError) {
         prepared.removeAll()
@@ -95,6 +120,12 @@ import Glibc
     var isInTransaction: Bool { unsafe PQtransactionStatus(raw) != PQTRANS_IDLE }
     /// To wait for notifications; -1 if there is no socket.
     var socket: Int32 { unsafe PQsocket(raw) }
+
+    /// The id of the server process as the start of the session gave it.
+    var announcedProcess: Int32 { unsafe PQbackendPID(raw) }
+
+    /// The first line of libpq's last message; `nil`: none. Contains no password.
+    var lastError: String? { unsafe Connector.firstLine(of: String(cString: PQerrorMessage(raw))) }
 
     /// A setting that the server reports on its own, such as `in_hot_standby`.
     func reported(_ setting: String) -> String? {
@@ -122,6 +153,16 @@ import Glibc
             unsafe PQfreemem(notification)
         }
         return all
+    }
+
+    /// Waits for a notification with this payload while the session does nothing else.
+    func hears(_ payload: String, until deadline: MonotonicTime) throws(PostgresError) -> Bool {
+        while true {
+            if try notifications().contains(where: { $0.payload.utf8.elementsEqual(payload.utf8) }) { return true }
+            var watched = pollfd(fd: unsafe PQsocket(raw), events: Int16(POLLIN), revents: 0)
+            let ready = unsafe poll(&watched, 1, deadline.millisecondsLeft)
+            if ready == 0 || (ready < 0 && errno != EINTR) { return false }
+        }
     }
 
     // MARK: Sending and waiting
@@ -193,5 +234,4 @@ import Glibc
         if state.code == "26000" || result.field(.sourceFunction) == "RevalidateCachedQuery" { hasVoidPlans = true }
         return .server(state, message: message, constraint: result.field(.constraint))
     }
-
 }

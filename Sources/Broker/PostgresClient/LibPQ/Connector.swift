@@ -14,6 +14,55 @@ struct Connector: Sendable {
     /// One attempt at one server. Blocks for at most `connectTimeout`, plus DNS resolution if the host is a name.
     func connect(to address: ServerAddress) throws(ConnectFailure) -> Connection {
         let deadline = MonotonicTime.after(configuration.connectTimeout)
+        let connection = try open(address, until: deadline)
+        if configuration.requiresWritable,
+            connection.reported("in_hot_standby") == "on"
+                || connection.reported("default_transaction_read_only") == "on"
+        {
+            throw ConnectFailure(address: address, reason: .notWritable)
+        }
+        do throws(PostgresError) {
+            let process = connection.announcedProcess
+            if try connection.apply(sessionSettings, inProcess: process, deadline: deadline) { return connection }
+            if try settles(connection, at: address, until: deadline) { return connection }
+        } catch .server(let state, let message, _) {
+            throw ConnectFailure(address: address, reason: .connectFailed, state: state, message: message)
+        } catch .unavailable(.deadlineExceeded), .outcomeUnknown(.deadlineExceeded) {
+            throw ConnectFailure(address: address, reason: .deadlineExceeded)
+        } catch {
+            throw ConnectFailure(address: address, reason: .connectionLost, message: connection.lastError)
+        }
+        throw ConnectFailure(
+            address: address, reason: .transactionPooling, message: PostgresError.Reason.transactionPoolingRemedy)
+    }
+
+    /// Applies the settings to a session behind a pooler, if it keeps the session in one server process.
+    ///
+    /// A pooler is there: another process answers than the start announced. It pools transactions if both sessions meet in
+    /// one process, or if no notification arrives between two transactions: its process is not this session's then.
+    /// - Returns: `false`: it pools transactions or statements, and nothing was set.
+    private func settles(
+        _ connection: Connection, at address: ServerAddress, until deadline: MonotonicTime
+    ) throws(PostgresError) -> Bool {
+        let process = try connection.process(deadline: deadline)
+        let other: Connection
+        do throws(ConnectFailure) { other = try open(address, until: deadline) } catch {
+            throw .unavailable(error.reason)
+        }
+        guard try other.process(deadline: deadline) != process,
+            try connection.process(deadline: deadline) == process
+        else { return false }
+        let payload = "\(process) \(UInt64.random(in: 0...UInt64.max))"
+        try connection.run("LISTEN native_sso_session", deadline: deadline)
+        try other.run("NOTIFY native_sso_session, '\(payload)'", deadline: deadline)
+        let wait = MonotonicTime.after(configuration.connectTimeout / 2)
+        guard try connection.hears(payload, until: wait) else { return false }
+        try connection.run("UNLISTEN native_sso_session", deadline: deadline)
+        _ = try connection.notifications()
+        return try connection.apply(sessionSettings, inProcess: process, deadline: deadline)
+    }
+
+    private func open(_ address: ServerAddress, until deadline: MonotonicTime) throws(ConnectFailure) -> Connection {
         let notices = NoticeLog()
         guard let raw = unsafe start(address) else { throw ConnectFailure(address: address, reason: .connectFailed) }
         unsafe PQsetNoticeReceiver(raw, receiveNotice, Unmanaged.passUnretained(notices).toOpaque())
@@ -37,14 +86,7 @@ struct Connector: Sendable {
                 address: address, reason: .connectFailed, state: Self.state(in: text), message: Self.firstLine(of: text)
             )
         }
-        let connection = unsafe Connection(established: raw, notices: notices)
-        if configuration.requiresWritable,
-            connection.reported("in_hot_standby") == "on"
-                || connection.reported("default_transaction_read_only") == "on"
-        {
-            throw ConnectFailure(address: address, reason: .notWritable)
-        }
-        return connection
+        return unsafe Connection(established: raw, notices: notices)
     }
 
     private func start(_ address: ServerAddress) -> OpaquePointer? {
@@ -57,7 +99,6 @@ struct Connector: Sendable {
         parameters["port"] = address.port
         parameters["application_name"] = configuration.applicationName
         parameters["client_encoding"] = "UTF8"
-        parameters["options"] = [parameters["options"], sessionSettings].compactMap(\.self).joined(separator: " ")
         if parameters["gssencmode"] == nil { parameters["gssencmode"] = "disable" }
         let keywords = CStrings(parameters.map(\.key) + (configuration.password == nil ? [] : ["password"]))
         let values = CStrings(parameters.map(\.value) + (configuration.password.map { [$0.secret] } ?? []))
@@ -66,8 +107,8 @@ struct Connector: Sendable {
         }
     }
 
-    /// Sent in the startup packet, so they apply to every statement.
-    private var sessionSettings: String {
+    /// Set after the start: a pooler refuses most of them in the startup packet, or drops them.
+    private var sessionSettings: [(name: String, value: String)] {
         let always = [
             ("client_min_messages", "warning"), ("default_transaction_isolation", "read committed"),
             ("lock_timeout", "\(configuration.lockTimeout.wholeMilliseconds)"),
@@ -77,13 +118,7 @@ struct Connector: Sendable {
                 "\(configuration.idleInTransactionTimeout.wholeMilliseconds)"
             ),
         ]
-        let further = configuration.sessionSettings.map { ($0.key, $0.value) }
-        return (always + further).map { "-c \($0)=\(Self.option($1))" }.joined(separator: " ")
-    }
-
-    /// Escapes a value: the server splits options at spaces without a preceding backslash.
-    static func option(_ value: String) -> String {
-        value.replacing("\\", with: "\\\\").replacing(" ", with: "\\ ")
+        return always + configuration.sessionSettings.map { ($0.key, $0.value) }
     }
 
     /// `FATAL:  53300: sorry, …` → 53300. Before a session exists, libpq offers the SQLSTATE only in this text.

@@ -135,6 +135,7 @@ extension CommandFailure {
         switch error {
         case .unavailable(.notWritable):
             self = .infrastructure("the database takes no writes: it is a standby, or read-only")
+        case .unavailable(.transactionPooling): self = .infrastructure(PostgresError.Reason.transactionPoolingRemedy)
         case .unavailable(.connectFailed):
             self = .infrastructure(
                 "the database cannot be reached: \(failure ?? PostgresError.Reason.connectFailed.rawValue)")

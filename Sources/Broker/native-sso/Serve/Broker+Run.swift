@@ -54,6 +54,8 @@ extension Broker {
         do throws(PostgresError) {
             try await pool.waitUntilConnected(within: Self.startTimeout)
             try await lanes.waitUntilConnected(within: Self.startTimeout)
+        } catch .unavailable(.transactionPooling) {
+            throw .refused(PostgresError.Reason.transactionPoolingRemedy)
         } catch {
             logger.warning("the database does not answer yet", metadata: ["reason": "\(error)"])
             return false
