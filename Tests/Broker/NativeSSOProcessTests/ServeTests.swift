@@ -193,6 +193,16 @@ struct ServeTests {
         }
     }
 
+    @Test func `a credential that systemd did not pass ends the start`() async throws {
+        try await Installation.withSchema { installation in
+            let outcome = try await installation.run(
+                ["serve"], environment: ["NATIVE_SSO_DATABASE_PASSWORD_FILE": "credential:database-password"])
+            #expect(outcome.status == 2)
+            #expect(outcome.errors.contains("NATIVE_SSO_DATABASE_PASSWORD_FILE: "), "\(outcome.errors)")
+            #expect(outcome.errors.contains("credential"), "\(outcome.errors)")
+        }
+    }
+
     @Test func `a port that is taken ends the start`() async throws {
         try await Installation.withSchema { installation in
             let first = try await Broker.start(installation)
