@@ -59,6 +59,7 @@ extension BackchannelEndpoint: Responder {
         if case .request(let request) = arrival, let events, let grant = events.grant(of: request) {
             record.grant = grant
             record.caller = request.client
+            record.trace = request.trace
             let (answer, error) = await events.answer(request, as: grant, record.requestID)
             return requestLog.ended(answer, record, error)
         }

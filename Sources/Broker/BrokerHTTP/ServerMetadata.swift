@@ -26,11 +26,13 @@ package struct ServerMetadata: Sendable {
     /// `nil`: there is no such endpoint.
     package var revocationEndpoint: String?
     package var introspectionEndpoint: String?
+    package var globalTokenRevocationEndpoint: String?
 
     package init(
         issuer: Issuer, tokenEndpoint: String, keySetURI: String, signingAlgorithms: [String],
         authenticationMethods: [Client.Authentication] = Client.Authentication.allCases, relaysCodes: Bool = false,
-        revocationEndpoint: String? = nil, introspectionEndpoint: String? = nil
+        revocationEndpoint: String? = nil, introspectionEndpoint: String? = nil,
+        globalTokenRevocationEndpoint: String? = nil
     ) {
         self.issuer = issuer
         self.tokenEndpoint = tokenEndpoint
@@ -40,6 +42,7 @@ package struct ServerMetadata: Sendable {
         self.relaysCodes = relaysCodes
         self.revocationEndpoint = revocationEndpoint
         self.introspectionEndpoint = introspectionEndpoint
+        self.globalTokenRevocationEndpoint = globalTokenRevocationEndpoint
     }
 
     package var json: [UInt8] {
@@ -62,6 +65,13 @@ package struct ServerMetadata: Sendable {
             if let introspectionEndpoint {
                 json.member("introspection_endpoint", introspectionEndpoint)
                 json.authentication(at: "introspection_endpoint", authenticationMethods.filter { $0 != .none })
+            }
+            if let globalTokenRevocationEndpoint {
+                // draft-parecki-oauth-global-token-revocation §6. A JWT of §3.5 is the method private_key_jwt there.
+                json.member("global_token_revocation_endpoint", globalTokenRevocationEndpoint)
+                json.member(
+                    "global_token_revocation_endpoint_auth_methods_supported",
+                    [Client.Authentication.privateKeyJWT.rawValue])
             }
             json.member("dpop_signing_alg_values_supported", DPoPProof.algorithms.map(\.rawValue).sorted())
             json.member("scopes_supported", Scope(["openid"] + scopes.tokens).tokens)

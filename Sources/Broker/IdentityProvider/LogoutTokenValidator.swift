@@ -29,7 +29,7 @@ package struct LogoutTokenValidator: LogoutTokenVerifier {
     /// 1. What ``SignedTokens`` checks; `typ` is `logout+jwt` (§2.4; RFC 8725 §3.11).
     /// 2. The claims are those of a logout token: ``LogoutTokenClaims/init(_:issuer:policy:at:)``.
     package func verify(_ token: LogoutToken, at now: UnixTime) async throws(LogoutError) -> LogoutTokenClaims {
-        try await tokens.verify(token, refusing: LogoutRefusal.init, type: isLogoutType) {
+        try await tokens.verify(token, type: isLogoutType) {
             (verified, signer) throws(LogoutRefusal) in
             try LogoutTokenClaims(verified, issuer: signer.issuer, policy: signer.policy, at: now)
         }
@@ -40,23 +40,7 @@ package struct LogoutTokenValidator: LogoutTokenVerifier {
     }
 }
 
-extension LogoutRefusal {
-    /// Maps a defect of form, header, key or signature to that of a logout token.
-    fileprivate init(_ defect: SubjectTokenDefect) {
-        switch defect {
-        case .headerRefused: self = .headerRefused
-        case .wrongType: self = .wrongType
-        case .algorithmNotAllowed: self = .algorithmNotAllowed
-        case .unknownKey: self = .unknownKey
-        case .keyRetired: self = .keyRetired
-        case .keyRevoked: self = .keyRevoked
-        case .badSignature: self = .badSignature
-        case .issuerMismatch: self = .issuer
-        // The other defects concern claims, which are not read yet.
-        default: self = .malformed
-        }
-    }
-}
+extension LogoutRefusal: SignedTokenRefusal {}
 
 /// Validates the claims of a logout token: OpenID Connect Back-Channel Logout 1.0 §2.4 and §2.6.
 extension LogoutTokenClaims {
@@ -69,10 +53,9 @@ extension LogoutTokenClaims {
     /// The member of `events` that identifies a logout token. §2.4.
     static let event = "http://schemas.openid.net/event/backchannel-logout"
 
+    /// - Parameter issuer: `iss` of the token, which was compared already.
     init(_ token: VerifiedJWS, issuer: Issuer, policy: LogoutPolicy, at now: UnixTime) throws(LogoutRefusal) {
         let claims = token.claims
-        // The unverified claims only selected the key.
-        guard claims.string("iss")?.hasSameOctets(as: issuer.string) == true else { throw .issuer }
         // First the claims that differ from an id_token's, because some IdPs use the same `typ` for both.
         guard claims.object("events")?.object(Self.event) != nil else { throw .events }
         guard !claims.contains("nonce") else { throw .nonce }

@@ -34,7 +34,7 @@ package struct SecurityEventValidator: SecurityEventVerifier {
 
     package func verify(event token: LogoutToken, at now: UnixTime) async throws(EventError) -> SecurityEvent {
         try await events.verify(
-            token, refusing: EventRefusal.init, type: { header, _ in header.hasType("secevent+jwt") }
+            token, type: { header, _ in header.hasType("secevent+jwt") }
         ) { (verified, signer) throws(EventRefusal) in
             try SecurityEvent(verified.claims, from: signer.issuer, signer.policy, at: now)
         }
@@ -44,7 +44,7 @@ package struct SecurityEventValidator: SecurityEventVerifier {
         revocation token: LogoutToken, body: [UInt8], at now: UnixTime
     ) async throws(EventError) -> ProviderSignal {
         try await revocations.verify(
-            token, refusing: EventRefusal.init, type: { header, _ in header.hasType("global-token-revocation+jwt") }
+            token, type: { header, _ in header.hasType("global-token-revocation+jwt") }
         ) { (verified, signer) throws(EventRefusal) in
             try ProviderSignal(
                 revocation: verified.claims, body: body, from: signer.issuer, signer.policy, at: now)
@@ -52,22 +52,7 @@ package struct SecurityEventValidator: SecurityEventVerifier {
     }
 }
 
-extension EventRefusal {
-    fileprivate init(_ defect: SubjectTokenDefect) {
-        switch defect {
-        case .headerRefused: self = .headerRefused
-        case .wrongType: self = .wrongType
-        case .algorithmNotAllowed: self = .algorithmNotAllowed
-        case .unknownKey: self = .unknownKey
-        case .keyRetired: self = .keyRetired
-        case .keyRevoked: self = .keyRevoked
-        case .badSignature: self = .badSignature
-        case .issuerMismatch: self = .issuer
-        // The other defects concern claims, which are not read yet.
-        default: self = .malformed
-        }
-    }
-}
+extension EventRefusal: SignedTokenRefusal {}
 
 /// Tolerated clock difference between signer and broker.
 private let skew: Seconds = 60

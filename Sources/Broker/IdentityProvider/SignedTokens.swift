@@ -18,6 +18,36 @@ package struct TrustedSigner<Policy: Sendable>: Sendable {
     }
 }
 
+/// The refusals of a token that ends a session, before its claims are read. The cases of an enum are its members.
+protocol SignedTokenRefusal: Error {
+    static var headerRefused: Self { get }
+    static var wrongType: Self { get }
+    static var algorithmNotAllowed: Self { get }
+    static var unknownKey: Self { get }
+    static var keyRetired: Self { get }
+    static var keyRevoked: Self { get }
+    static var badSignature: Self { get }
+    static var issuer: Self { get }
+    static var malformed: Self { get }
+}
+
+extension SignedTokenRefusal {
+    fileprivate init(_ defect: SubjectTokenDefect) {
+        switch defect {
+        case .headerRefused: self = .headerRefused
+        case .wrongType: self = .wrongType
+        case .algorithmNotAllowed: self = .algorithmNotAllowed
+        case .unknownKey: self = .unknownKey
+        case .keyRetired: self = .keyRetired
+        case .keyRevoked: self = .keyRevoked
+        case .badSignature: self = .badSignature
+        case .issuerMismatch: self = .issuer
+        // The other defects concern claims, which are not read yet.
+        default: self = .malformed
+        }
+    }
+}
+
 /// Verifies tokens that end sessions: logout tokens, revocation JWTs and security event tokens.
 struct SignedTokens<Policy: Sendable>: Sendable {
     private let signers: [Issuer: TrustedSigner<Policy>]
@@ -32,9 +62,8 @@ struct SignedTokens<Policy: Sendable>: Sendable {
     ///    current.
     /// 4. `iss` of the signed claims is the signer. The unverified claim only selected the key.
     /// 5. The claims are what `read` expects.
-    func verify<Refusal: Error, Value>(
-        _ token: LogoutToken, refusing refusal: (SubjectTokenDefect) -> Refusal,
-        type isRight: (JOSEHeader, Policy) -> Bool,
+    func verify<Refusal: SignedTokenRefusal, Value>(
+        _ token: LogoutToken, type isRight: (JOSEHeader, Policy) -> Bool,
         _ read: (VerifiedJWS, TrustedSigner<Policy>) throws(Refusal) -> Value
     ) async throws(GrantError<Refusal>) -> Value {
         let verified: VerifiedJWS
@@ -48,7 +77,7 @@ struct SignedTokens<Policy: Sendable>: Sendable {
             }
         } catch {
             switch error {
-            case .refused(let defect): throw .refused(refusal(defect))
+            case .refused(let defect): throw .refused(Refusal(defect))
             case .outage(let outage): throw .outage(outage)
             }
         }

@@ -97,5 +97,5 @@ enum RegistryStatements {
         + CodeStatements.all + RetentionStatements.all + LogoutStatements.all + SessionStatements.all
         + GrantStatements.all + RevocationStatements.all + EndedSessionStatements.all
         + DatabaseStatements.all
-        + DeviceStatements.all + AuditListStatements.all
+        + DeviceStatements.all + AccountStatements.all + AuditListStatements.all
 }

@@ -185,6 +185,8 @@ package enum AuditKind: String, Sendable, CaseIterable {
     case deviceBlocked = "device_blocked"
     case deviceUnblocked = "device_unblocked"
     case deviceUnpinned = "device_unpinned"
+    /// Of a user. An identity provider had disabled it.
+    case accountEnabled = "account_enabled"
     case idpKeyRevoked = "idp_key_revoked"
     case subjectPrefixForgotten = "subject_prefix_forgotten"
     case keyAdded = "key_added"

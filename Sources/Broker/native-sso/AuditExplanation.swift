@@ -91,6 +91,9 @@ extension AuditExplanation {
         case .deviceUnblocked: self = words.act("unblocked a device of \(of("issuer"))")
         case .deviceUnpinned:
             self = words.act("deleted the key bindings of a device of \(of("issuer")): its apps may use other keys")
+        case .accountEnabled:
+            self = words.act(
+                "enabled an account of \(of("issuer")) that a security event had disabled: its user may log in again")
         case .idpKeyRevoked:
             self = words.act(
                 "revoked the key \(of("thumbprint")) of \(of("issuer")): the broker no longer accepts tokens that it signed"

@@ -9,6 +9,8 @@ import TokenVerifier
 enum EndingCause: String, CaseIterable, Sendable {
     case logoutToken = "logout token"
     case deviceSignOut = "/revoke with device_id"
+    case globalTokenRevocation = "/global-token-revocation"
+    case securityEvent = "security event session-revoked"
     case command = "session end"
     case support = "support_end_sessions"
 }
@@ -44,8 +46,8 @@ struct EndsRun {
             "--introspects", SampleApps.audience)
         let secret = try await base.rotateSecret(of: Self.api)
         let (first, second) = (try LoopbackPort.free(), try LoopbackPort.free())
-        section.figures = try await base.withBroker(environment: Self.backchannel(first)) { hearing in
-            try await base.withBroker("second", environment: Self.backchannel(second)) { asked in
+        section.figures = try await base.withBroker(environment: Self.backchannel(first), Self.hearEvents) { hearing in
+            try await base.withBroker("second", environment: Self.backchannel(second), Self.hearEvents) { asked in
                 let verifier = TokenVerifier(
                     issuer: SampleApps.broker, algorithms: [installation.algorithms.broker],
                     loader: Keys(broker: asked),
@@ -54,7 +56,7 @@ struct EndsRun {
                 let poller = EndedSessionPoller(for: verifier) { body in
                     let fields = [("Content-Type", "application/json"), ("Authorization", credentials)]
                     let answer = try await HTTPRequest("POST", "/events", fields: fields, body: body).send(to: second)
-                    guard answer.status == 200 else { throw Unexpected(status: answer.status, text: answer.text) }
+                    try answer.expect(200)
                     return answer.body
                 }
                 let polling = Task { await poller?.run() }
@@ -74,8 +76,13 @@ struct EndsRun {
     private static func backchannel(_ port: UInt16) -> [String: String] {
         [
             "NATIVE_SSO_BACKCHANNEL_LISTEN": "127.0.0.1:\(port)", "NATIVE_SSO_BACKCHANNEL_REVOKE": "true",
-            "NATIVE_SSO_BACKCHANNEL_EVENTS": "true",
+            "NATIVE_SSO_BACKCHANNEL_EVENTS": "true", "NATIVE_SSO_BACKCHANNEL_SECURITY_EVENTS": "true",
+            "NATIVE_SSO_BACKCHANNEL_GLOBAL_TOKEN_REVOCATION": "true",
         ]
+    }
+
+    private static func hearEvents(_ configuration: inout BrokerConfiguration) {
+        configuration.providers[0].events = ["security_events: {}", "global_token_revocation: {}"]
     }
 
     private func figures(_ fixture: Fixture) async throws -> [Figure] {
@@ -118,16 +125,23 @@ struct EndsRun {
     private static func end(_ family: TokenFamily, by cause: EndingCause, _ fixture: Fixture) async throws -> Int64 {
         switch cause {
         case .logoutToken:
-            let answer = try await fixture.first.logout(fixture.logins.logout(family.login))
-            guard answer.status == 200 else { throw Unexpected(status: answer.status, text: answer.text) }
+            try await fixture.first.logout(fixture.logins.logout(family.login)).expect(200)
         case .deviceSignOut:
             var request = HTTPRequest.token([
                 ("client_id", fixture.logins.target), ("token", family.refreshToken),
                 ("device_id", family.login.device),
             ])
             request.target = "/revoke"
-            let answer = try await request.send(to: fixture.port)
-            guard answer.status == 200 else { throw Unexpected(status: answer.status, text: answer.text) }
+            try await request.send(to: fixture.port).expect(200)
+        case .globalTokenRevocation:
+            var body = JSONWriter()
+            body.object { $0.member("sub_id", .object(fixture.logins.subject(of: family.login))) }
+            let token = try fixture.logins.revocation(audience: SampleApps.broker).signed()
+            try await HTTPRequest.globalTokenRevocation(token, body.bytes).send(to: fixture.port).expect(204)
+        case .securityEvent:
+            let event = fixture.logins.event(
+                SecurityEventType.sessionRevoked, of: family.login, audience: SampleApps.broker)
+            try await HTTPRequest.securityEvent(try event.signed()).send(to: fixture.port).expect(202)
         case .command:
             try await fixture.installation.command(
                 "session", "end", "--issuer", SampleApps.issuer, "--sid", family.login.sid, "--execute",
@@ -153,9 +167,15 @@ struct EndsRun {
             KeySetDocument(octets: try await broker.get("/.well-known/jwks.json").body)
         }
     }
+}
 
+extension HTTPAnswer {
     private struct Unexpected: Error {
         let status: Int
         let text: String
+    }
+
+    fileprivate func expect(_ expected: Int) throws {
+        guard status == expected else { throw Unexpected(status: status, text: text) }
     }
 }

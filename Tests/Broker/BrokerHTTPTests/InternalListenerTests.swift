@@ -248,19 +248,26 @@ struct InternalListenerTests {
 
     @Test("The metadata names the endpoints of the backchannel listener that there are")
     func backchannelMetadata() throws {
-        func metadata(_ revocation: String?, _ introspection: String?) throws -> JSONObject {
+        func metadata(_ revocation: String?, _ introspection: String?, _ global: String?) throws -> JSONObject {
             let metadata = ServerMetadata(
                 issuer: Domain.broker, tokenEndpoint: "https://sso.example.com/token", keySetURI: "x",
-                signingAlgorithms: ["ES256"], revocationEndpoint: revocation, introspectionEndpoint: introspection)
+                signingAlgorithms: ["ES256"], revocationEndpoint: revocation, introspectionEndpoint: introspection,
+                globalTokenRevocationEndpoint: global)
             return try #require(try JSONReader.parse(metadata.json).object)
         }
-        let without = try metadata(nil, nil)
-        #expect(!without.names.contains { $0.hasPrefix("revocation") || $0.hasPrefix("introspection") })
-        let with = try metadata("https://a.example/revoke", "https://a.example/introspect")
+        let without = try metadata(nil, nil, nil)
+        #expect(
+            !without.names.contains { name in
+                ["revocation", "introspection", "global"].contains(where: name.hasPrefix)
+            })
+        let with = try metadata("https://a.example/revoke", "https://a.example/introspect", "https://a.example/global")
         #expect(with.string("revocation_endpoint") == "https://a.example/revoke")
         #expect(
             with.strings("revocation_endpoint_auth_methods_supported")
                 == ["none", "client_secret_basic", "private_key_jwt"])
+        #expect(with.string("global_token_revocation_endpoint") == "https://a.example/global")
+        #expect(
+            with.strings("global_token_revocation_endpoint_auth_methods_supported") == ["private_key_jwt"])
         #expect(with.string("introspection_endpoint") == "https://a.example/introspect")
         #expect(
             with.strings("introspection_endpoint_auth_methods_supported") == ["client_secret_basic", "private_key_jwt"])

@@ -96,7 +96,8 @@ struct StartCheckTests {
             let messages = lines.compactMap { $0?.string("msg") }
             #expect(messages.contains("the memory of the keys could not be locked, and may be swapped to disk"))
             let doubtful = lines.compactMap(\.self).filter { $0.string("msg") == "doubtful configuration" }
-            #expect(doubtful.contains { $0.string("key") == "tokens.refresh_grace" && $0.string("level") == "warning" })
+            #expect(
+                doubtful.contains { $0.string("setting") == "tokens.refresh_grace" && $0.string("level") == "warning" })
         }
     }
 

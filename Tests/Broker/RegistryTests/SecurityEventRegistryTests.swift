@@ -120,6 +120,44 @@ import Testing
         }
     }
 
+    @Test("An operator enables a disabled account; an event from before that arrives later is a logout only")
+    func enabledByOperator() async throws {
+        try await Self.withWorld { world async throws in
+            let now = world.scenario.now
+            let (issuer, subject) = (world.scenario.issuer, world.scenario.subject)
+            let administration = Administration(pool: world.database.superuser)
+            let act = AdministrativeAct(actor: "alice", reason: "she is back", requestID: UniqueID(high: 1, low: 2))
+            // By a clock that is ahead.
+            _ = try await world.tell(.accountDisabled, "one", at: now.adding(30))
+            #expect(try await world.login("a", at: now.adding(40)) == .accountDisabled)
+            let account = DisabledAccount(issuer: issuer, subject: subject, disabledAt: now.adding(30))
+            #expect(try await administration.disabledAccounts(limit: 10) == [account])
+            #expect(try await administration.disabledAccounts(of: issuer, subject, limit: 10) == [account])
+            #expect(
+                try await administration.disabledAccounts(of: issuer, Subject(validated: "other"), limit: 10).isEmpty)
+            try await administration.enable(account, act)
+            #expect(try await administration.disabledAccounts(limit: 10).isEmpty)
+            await #expect {
+                try await administration.enable(account, act)
+            } throws: { error in
+                if case .notFound("this account, disabled,")? = error as? AdministrationError { true } else { false }
+            }
+            _ = try await world.tell(.accountDisabled, "two", at: now.adding(-10))
+            #expect(try await world.login("b", at: now.adding(40)) == nil)
+            _ = try await world.tell(.accountDisabled, "three", at: now.adding(50))
+            #expect(try await world.login("c", at: now.adding(60)) == .accountDisabled)
+            let audit = try await world.database.run(
+                Statement(
+                    """
+                    SELECT actor || ' ' || reason || ' ' || (details->>'issuer') || ' ' || (details->>'sub_sha256')
+                    FROM native_sso.audit_event WHERE kind = 'account_enabled'
+                    """), []
+            ).map { try $0.optionalText(0) ?? "" }
+            #expect(audit.count == 1 && audit[0].hasPrefix("alice she is back \(issuer) "))
+            #expect(!audit.joined().hasSuffix(subject.string))
+        }
+    }
+
     @Test("A token of one kind is not taken for one of another")
     func kinds() async throws {
         try await Self.withWorld { world async throws in

@@ -14,7 +14,8 @@ import Testing
         let figures = (report.object("ends")?.array("figures") ?? []).compactMap(\.object)
         #expect(
             figures.map { $0.string("cause") } == [
-                "logout token", "/revoke with device_id", "session end", "support_end_sessions",
+                "logout token", "/revoke with device_id", "/global-token-revocation",
+                "security event session-revoked", "session end", "support_end_sessions",
             ])
         for figure in figures {
             for metric in ["end_answered_ms", "refused_elsewhere_ms", "access_token_refused_ms"] {

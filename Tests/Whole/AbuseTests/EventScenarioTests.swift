@@ -9,7 +9,7 @@ extension Abuse {
         func forgedEvent(_ attack: EventAttack) async throws {
             let fixture = try await Fixture.shared
             let login = try await fixture.login()
-            var token = try fixture.event(SecurityEventType.sessionRevoked, of: login)
+            var token = fixture.event(SecurityEventType.sessionRevoked, of: login)
             try attack.bend(&token, fixture)
             try await expectRefusal(attack.reason, of: login, fixture) {
                 let text = try token.signed()
@@ -79,7 +79,7 @@ extension Abuse {
         @Test func sessionRevoked() async throws {
             let fixture = try await Fixture.shared
             let (first, bystander) = (try await fixture.family(), try await fixture.family())
-            var token = try fixture.event(SecurityEventType.sessionRevoked, of: first.login)
+            var token = fixture.event(SecurityEventType.sessionRevoked, of: first.login)
             token.claims["sub_id"] = try JSONText.value(#"{"format":"opaque","id":"\#(first.login.sid)"}"#)
             let text = try token.signed()
             let answer = try await fixture.send(event: text)
@@ -97,14 +97,14 @@ extension Abuse {
         @Test func accountDisabled() async throws {
             let fixture = try await Fixture.shared
             let family = try await fixture.family()
-            let disabled = try fixture.event(SecurityEventType.accountDisabled, of: family.login)
+            let disabled = fixture.event(SecurityEventType.accountDisabled, of: family.login)
             #expect(try await fixture.send(event: try disabled.signed()).status == 202)
             try await expectReason("session_ended", of: .refresh(family.refreshToken, client: Fixture.target), fixture)
             var next = fixture.logins.login()
             next.token.claims["sub"] = family.login.token.claims["sub"]
             for claim in ["iat", "auth_time"] { next.token.claims[claim] = .number(JSONNumber(fixture.now + 30)) }
             try await expectReason("account_disabled", of: try fixture.logins.exchange(next), fixture)
-            let enabled = try fixture.event(SecurityEventType.accountEnabled, of: family.login)
+            let enabled = fixture.event(SecurityEventType.accountEnabled, of: family.login)
             #expect(try await fixture.send(event: try enabled.signed()).status == 202)
             #expect(try await fixture.running.token(try fixture.logins.exchange(next)).status == 200)
             try await expectReason("session_ended", of: try fixture.logins.exchange(family.login), fixture)
@@ -113,7 +113,7 @@ extension Abuse {
         @Test func verification() async throws {
             let fixture = try await Fixture.shared
             let login = try await fixture.login()
-            var token = try fixture.event(SecurityEventType.verification, of: login)
+            var token = fixture.event(SecurityEventType.verification, of: login)
             token.claims["sub_id"] = try JSONText.value(#"{"format":"opaque","id":"stream"}"#)
             let before = try await fixture.digest()
             #expect(try await fixture.send(event: try token.signed()).status == 202)

@@ -27,6 +27,13 @@ final class Schemathesis: Sendable {
             negative_data_rejection.expected-statuses = [400, 401, 404, 405, 408, 413, 417, 429, 431]
             """.utf8
         ).write(to: configuration)
+        // By itself it cannot write the media type of RFC 8935.
+        try Data(
+            """
+            import schemathesis
+            schemathesis.serializer.alias("application/secevent+jwt", "text/plain")
+            """.utf8
+        ).write(to: directory.appending(path: "media_types.py"))
         return try await run(
             [
                 "--config-file", configuration.path, "run", document.path, "--url", "http://127.0.0.1:\(port)",
@@ -41,7 +48,8 @@ final class Schemathesis: Sendable {
         let result = try await ManagedProcess.run(
             "/usr/bin/env",
             ["--chdir", directory.path, PythonEnvironment.schemathesis.program("schemathesis")] + arguments,
-            environment: ["NO_COLOR": "1", "HOME": directory.path], within: .seconds(180))
+            environment: ["NO_COLOR": "1", "HOME": directory.path, "SCHEMATHESIS_HOOKS": "media_types"],
+            within: .seconds(180))
         guard result.status == 0 else { throw Failure(output: result.output + result.errors) }
         return result.output
     }

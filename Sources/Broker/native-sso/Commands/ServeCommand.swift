@@ -105,7 +105,9 @@ extension ConfigCommand {
 extension ConfigurationProblem {
     /// For the log.
     fileprivate func metadata(file: String) -> Logger.Metadata {
-        var metadata: Logger.Metadata = ["file": .string(file), "key": .string(place.key), "problem": .string(message)]
+        var metadata: Logger.Metadata = [
+            "file": .string(file), "setting": .string(place.key), "problem": .string(message),
+        ]
         switch place.origin {
         case .file: break
         case .line(let line): metadata["line"] = .stringConvertible(line)

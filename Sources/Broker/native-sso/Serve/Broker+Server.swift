@@ -63,7 +63,7 @@ extension Broker {
         BrokerMetrics(
             sources: [
                 ConnectionReport(lanes: lanes, pool: pool, sink: .standardError), connections, commits,
-                KeyCheck(ring: ring), KeySetReport(providers: providers.map(\.keys)),
+                KeyCheck(ring: ring), keySets,
                 CertificateExpiry(tls.compactMap(\.self)),
                 ProcessReport(
                     version: NativeSSOCommand.configuration.version, startedAt: startedAt),
@@ -75,6 +75,12 @@ extension Broker {
                         provider.configuration.codeRelay.map { (provider.configuration.issuer, $0.policy.atOnce) }
                     }),
             ])
+    }
+
+    private var keySets: KeySetReport {
+        KeySetReport(
+            providers: providers.map(\.keys), events: eventKeys.compactMap(\.events),
+            revocations: eventKeys.compactMap(\.revocations))
     }
 
     private func tokenEndpoint(
@@ -221,7 +227,9 @@ extension Broker {
 
     var checks: [any ReadinessCheck] {
         [DatabaseCheck(database: lanes), commits, DirectoryCheck(snapshot: snapshot), KeyCheck(ring: ring)]
-            + providers.map { IdentityProviderCheck(keys: $0.keys) }
+            + providers.map { KeySetCheck.identityProvider($0.keys) }
+            + eventKeys.compactMap(\.events).map(KeySetCheck.securityEvents)
+            + eventKeys.compactMap(\.revocations).map(KeySetCheck.globalTokenRevocation)
     }
 }
 
@@ -240,6 +248,9 @@ extension ServerMetadata {
             },
             introspectionEndpoint: backchannel.flatMap {
                 $0.introspects ? $0.url + BackchannelEndpoint.introspectionPath : nil
+            },
+            globalTokenRevocationEndpoint: backchannel.flatMap {
+                $0.takesRevocations ? $0.url + SecurityEventEndpoint.revocationPath : nil
             })
     }
 }

@@ -131,28 +131,79 @@ extension KeyCheck: MetricSource {
 /// How old the key set of each IdP is.
 struct KeySetReport: MetricSource {
     let providers: [ProviderKeys]
+    /// Of transmitters with a key set of their own.
+    let events: [ProviderKeys]
+    /// Of signers of revocations with a key set of their own.
+    let revocations: [ProviderKeys]
 
     var samples: [MetricSample] {
-        let all = providers.map { ($0.issuer.string, $0.fetches) }
-        return all.map { issuer, fetches in
-            MetricSample(
+        Self.samples(
+            providers,
+            age: (
                 "idp_key_set_age_seconds",
-                "Time since the last good fetch of an identity provider's key set, or since the start.", .gauge,
-                fetches.age.components.seconds, label: ("issuer", issuer))
-        }
-            + all.map { issuer, fetches in
-                MetricSample(
-                    "idp_key_set_failures_total", "Fetches of an identity provider's key set that failed.", .counter,
-                    fetches.failed, label: ("issuer", issuer))
-            }
+                "Time since the last good fetch of an identity provider's key set, or since the start."
+            ),
+            failures: ("idp_key_set_failures_total", "Fetches of an identity provider's key set that failed."))
+            + Self.samples(
+                events,
+                age: (
+                    "security_event_key_set_age_seconds",
+                    "Time since the last good fetch of a security event transmitter's own key set, or since the start."
+                ),
+                failures: (
+                    "security_event_key_set_failures_total",
+                    "Fetches of a security event transmitter's own key set that failed."
+                ))
+            + Self.samples(
+                revocations,
+                age: (
+                    "global_revocation_key_set_age_seconds",
+                    "Time since the last good fetch of a global revocation signer's own key set, or since the start."
+                ),
+                failures: (
+                    "global_revocation_key_set_failures_total",
+                    "Fetches of a global revocation signer's own key set that failed."
+                ))
+    }
+
+    private typealias Family = (name: StaticString, help: StaticString)
+
+    private static func samples(_ keys: [ProviderKeys], age: Family, failures: Family) -> [MetricSample] {
+        let all = keys.map { (MetricSample.Label("issuer", $0.issuer.string), $0.fetches) }
+        return MetricSample.each(
+            age.name, age.help, .gauge, all.map { ($0, Double($1.age.components.seconds)) })
+            + MetricSample.each(failures.name, failures.help, .counter, all.map { ($0, Double($1.failed)) })
     }
 }
 
-/// Ready if an IdP's key set is available.
-struct IdentityProviderCheck: ReadinessCheck {
-    let keys: ProviderKeys
-    var name: String { "identity_provider \(keys.issuer)" }
-    let help: StaticString = "The broker has a usable key set of this identity provider: `no_key_set`."
+/// Ready if a key set is available.
+struct KeySetCheck: ReadinessCheck {
+    let name: String
+    let help: StaticString
+    private let keys: ProviderKeys
+
+    private init(_ kind: String, _ help: StaticString, _ keys: ProviderKeys) {
+        name = "\(kind) \(keys.issuer)"
+        self.help = help
+        self.keys = keys
+    }
+
+    static func identityProvider(_ keys: ProviderKeys) -> KeySetCheck {
+        KeySetCheck(
+            "identity_provider", "The broker has a usable key set of this identity provider: `no_key_set`.", keys)
+    }
+
+    static func securityEvents(_ keys: ProviderKeys) -> KeySetCheck {
+        KeySetCheck(
+            "security_events", "The broker has a usable key set of this transmitter of security events: `no_key_set`.",
+            keys)
+    }
+
+    static func globalTokenRevocation(_ keys: ProviderKeys) -> KeySetCheck {
+        KeySetCheck(
+            "global_token_revocation",
+            "The broker has a usable key set of this signer of global token revocations: `no_key_set`.", keys)
+    }
 
     func problem() async -> StaticString? { keys.isReady ? nil : "no_key_set" }
 }

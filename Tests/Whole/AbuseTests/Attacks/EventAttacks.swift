@@ -96,49 +96,24 @@ struct EventAttack: Sendable, CustomTestStringConvertible {
     ]
 }
 
-enum SecurityEventType {
-    static let sessionRevoked = "https://schemas.openid.net/secevent/caep/event-type/session-revoked"
-    static let accountDisabled = "https://schemas.openid.net/secevent/risc/event-type/account-disabled"
-    static let accountEnabled = "https://schemas.openid.net/secevent/risc/event-type/account-enabled"
-    static let verification = "https://schemas.openid.net/secevent/ssf/event-type/verification"
-}
-
 extension Fixture {
     /// A good security event about the user of a login.
-    func event(_ type: String, of login: Login) throws -> LogoutToken {
-        var token = logins.logoutEverywhere(login)
-        token.header["typ"] = .string("secevent+jwt")
-        token.claims["aud"] = .string(Self.broker)
-        token.claims["exp"] = nil
-        token.claims["sub"] = nil
-        token.claims["sub_id"] = try JSONText.value(subject(of: login))
-        token.claims["events"] = try JSONText.value(#"{"\#(type)":{}}"#)
-        return token
-    }
+    func event(_ type: String, of login: Login) -> LogoutToken { logins.event(type, of: login, audience: Self.broker) }
 
     /// A good JWT for one revocation.
-    func revocation() -> LogoutToken {
-        var token = LogoutToken(
-            issuer: issuer, audience: Self.broker + "/global-token-revocation", subject: "client", key: keys.es256)
-        token.header["typ"] = .string("global-token-revocation+jwt")
-        token.claims["events"] = nil
-        return token
-    }
+    func revocation() -> LogoutToken { logins.revocation(audience: Self.broker) }
 
     func subject(of login: Login) -> String {
-        #"{"format":"iss_sub","iss":"\#(issuer)","sub":"\#(login.token.claims.string("sub") ?? "")"}"#
+        var json = JSONWriter()
+        json.value(.object(logins.subject(of: login)))
+        return String(decoding: json.bytes, as: UTF8.self)
     }
 
     func send(event token: String) async throws -> HTTPAnswer {
-        try await HTTPRequest(
-            "POST", "/security-events", fields: [("Content-Type", "application/secevent+jwt")], body: Array(token.utf8)
-        ).send(to: backchannel.port)
+        try await HTTPRequest.securityEvent(token).send(to: backchannel.port)
     }
 
     func send(revocation token: String, _ body: String) async throws -> HTTPAnswer {
-        try await HTTPRequest(
-            "POST", "/global-token-revocation",
-            fields: [("Content-Type", "application/json"), ("Authorization", "Bearer " + token)], body: Array(body.utf8)
-        ).send(to: backchannel.port)
+        try await HTTPRequest.globalTokenRevocation(token, Array(body.utf8)).send(to: backchannel.port)
     }
 }

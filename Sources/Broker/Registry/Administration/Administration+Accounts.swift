@@ -1,0 +1,61 @@
+package import NativeSSO
+import PostgresClient
+
+/// An account that an IdP disabled by a security event (RISC), as shown to an operator.
+package struct DisabledAccount: Sendable, Hashable {
+    /// The IdP.
+    package let issuer: Issuer
+    /// `sub` as the IdP writes it.
+    package let subject: Subject
+    /// When the IdP disabled it, by its own clock.
+    package let disabledAt: UnixTime
+}
+
+extension Administration {
+    /// Accounts that an IdP disabled and nobody enabled since; the last disabled first.
+    /// - Parameter issuer: `nil`: of every IdP.
+    package func disabledAccounts(
+        of issuer: Issuer? = nil, _ subject: Subject? = nil, limit: Int64
+    ) async throws(AdministrationError) -> [DisabledAccount] {
+        try await rows(
+            AccountStatements.select,
+            [.optionalText(issuer?.string), .optionalText(subject?.string), .int64(limit)]
+        ) { row in
+            DisabledAccount(
+                issuer: Issuer(validated: try row.text(0)), subject: Subject(validated: try row.text(1)),
+                disabledAt: try row.instant(2))
+        }
+    }
+
+    /// Enables an account. From the commit on, a later login of the user begins a session. Ended sessions stay ended, and
+    /// an `account-disabled` from before the commit that arrives later counts as a logout only.
+    package func enable(_ account: DisabledAccount, _ act: AdministrativeAct) async throws(AdministrationError) {
+        // The audit names no user: the digest leads to one who is known.
+        _ = try await change(
+            AccountStatements.enable, [.text(account.issuer.string), .text(account.subject.string)],
+            as: .accountEnabled, act,
+            details: { digest in [("issuer", account.issuer.string), ("sub_sha256", digest)] },
+            orElse: .notFound("this account, disabled,"), returning: { row throws(PostgresError) in try row.text(0) })
+    }
+}
+
+enum AccountStatements {
+    static let all = [select, enable]
+
+    // $1 issuer, $2 subject, each NULL: all.
+    static let select = Statement(
+        """
+        SELECT idp_issuer, subject, disabled_at FROM native_sso.subject_logout
+        WHERE disabled_at IS NOT NULL AND ($1::text IS NULL OR idp_issuer = $1) AND ($2::text IS NULL OR subject = $2)
+        ORDER BY disabled_at DESC, idp_issuer, subject LIMIT $3
+        """)
+    // An instant of the IdP may be ahead of this clock.
+    static let enable = Statement(
+        """
+        UPDATE native_sso.subject_logout
+        SET disabled_at = NULL, enabled_at = greatest(enabled_at, disabled_at, date_trunc('second', now())),
+            recorded_at = date_trunc('second', now())
+        WHERE idp_issuer = $1 AND subject = $2 AND disabled_at IS NOT NULL
+        RETURNING encode(sha256(convert_to(subject, 'UTF8')), 'hex')
+        """)
+}

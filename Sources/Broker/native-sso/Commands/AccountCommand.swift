@@ -1,0 +1,65 @@
+import ArgumentParser
+import NativeSSO
+import Registry
+
+struct AccountCommand: CommandGroup {
+    static let configuration = CommandConfiguration(
+        commandName: "account",
+        abstract: "List and enable accounts that an identity provider disabled by a security event.",
+        subcommands: [AccountListCommand.self, AccountEnableCommand.self])
+}
+
+struct AccountListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List disabled accounts, the last disabled first.")
+
+    @Option(help: "Only accounts of this identity provider.")
+    var issuer: Issuer?
+
+    @OptionGroup var page: LimitOption
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let accounts = try await options.administer {
+            try await $0.disabledAccounts(of: issuer, limit: page.limit)
+        }
+        let table = Table("accounts", accounts) {
+            [
+                "issuer": .text($0.issuer.string), "sub": .text($0.subject.string),
+                "disabled_at": .instant($0.disabledAt),
+            ]
+        }
+        try options.output.show(table)
+        options.output.warn(page.warning(accounts.count, "accounts"))
+    }
+}
+
+struct AccountEnableCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enable", abstract: "Let the user of a disabled account log in again.",
+        discussion: """
+            For an identity provider that sends no `account-enabled`. An `account-disabled` with a later time disables the \
+            account again.
+            """)
+
+    @OptionGroup var provider: IssuerOption
+
+    @Option(parsing: .unconditional, help: "The user: `sub` as the identity provider writes it.")
+    var sub: Subject
+
+    @OptionGroup var execution: ExecutionOptions
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let issuer = try provider.issuer(options.configuration())
+        let found = try await options.administer { try await $0.disabledAccounts(of: issuer, sub, limit: 1) }
+        guard let account = found.first else { throw CommandFailure.refused("the account is not disabled") }
+        let plan = Plan(
+            "enable the account \(sub) of \(issuer)",
+            consequences: [
+                "it is disabled since \(account.disabledAt)",
+                "the user may log in again; sessions that ended stay ended",
+            ])
+        try await execution.carryOut(plan, options) { try await $0.enable(account, $1) }
+    }
+}
