@@ -65,6 +65,36 @@ struct SessionCommandTests {
         }
     }
 
+    @Test func `account enable shows its plan first, and the audit has the act`() async throws {
+        try await Installation.withSchema { installation in
+            try await installation.cluster.psql(
+                """
+                INSERT INTO native_sso.subject_logout (idp_issuer, subject, issued_at, disabled_at, recorded_at)
+                VALUES ('\(Self.issuer)', 'user', now(), now(), now()), ('\(Self.issuer)', 'other', now(), NULL, now())
+                """, database: installation.database)
+            func disabled() async throws -> [String?] {
+                let list = try await installation.object("account", "list").array("accounts")
+                return try #require(list).map { $0.object?.string("sub") }
+            }
+            let command = ["account", "enable", "--sub", "user"]
+            #expect(try await disabled() == ["user"])
+            let plan = try await installation.succeed("account", "enable", "--sub", "user")
+            #expect(plan.hasPrefix("would enable the account user of \(Self.issuer)"), "\(plan)")
+            #expect(try await installation.run(command + ["--execute"]).status == 2)
+            #expect(try await disabled() == ["user"])
+            let done = try await installation.run(["--json"] + command + ["--execute", "--reason", "ticket 1"])
+            let act = try #require(try JSONReader.parse(Array(done.output.utf8)).object?.string("request_id"))
+            #expect(try await disabled().isEmpty)
+            let sentence = try await installation.succeed("explain", act)
+            #expect(sentence.contains("enabled an account of \(Self.issuer)") && sentence.contains("ticket 1"))
+            // Neither a second time, nor one that was never disabled.
+            for sub in ["user", "other", "unknown"] {
+                let again = try await installation.run(["account", "enable", "--sub", sub])
+                #expect(again.status == 1 && again.errors.contains("the account is not disabled"), "\(again.errors)")
+            }
+        }
+    }
+
     @Test func `session register is safe to repeat, and a logout that came first wins`() async throws {
         try await Installation.withSchema { installation in
             let command = [

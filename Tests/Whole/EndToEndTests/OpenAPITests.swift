@@ -57,7 +57,10 @@ import Testing
         let secret = try await Self.resourceServer(installation)
         try await schemathesis.check(
             try Self.withoutWaiting(document), port: backchannel,
-            ["--include-path", "/events", "--mode", "positive", "--auth", "\(Self.api):\(secret)"])
+            [
+                "--include-path", "/events", "--mode", "positive", "--auth", "\(Self.api):\(secret)",
+                "--exclude-checks", "positive_data_acceptance,ignored_auth",
+            ])
 
         // The examples were good ones: answers with tokens were among those that were held to the document.
         let metrics = try await HTTPRequest("GET", "/metrics").send(to: broker.internalPort).text
