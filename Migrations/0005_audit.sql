@@ -13,7 +13,8 @@ CREATE TABLE audit_event (
     grant_id uuid,
     reason text,
     actor text,
-    details jsonb
+    details jsonb,
+    trace_id uuid
 ) PARTITION BY RANGE (occurred_at);
 CREATE INDEX audit_event_request ON audit_event (request_id) WHERE request_id IS NOT NULL;
 -- Events come nearly in the order of their instants, so that a summary of some blocks is enough and an insert does not pay for it.
@@ -32,6 +33,7 @@ COMMENT ON COLUMN audit_event.grant_id IS 'The grant that it was about.';
 COMMENT ON COLUMN audit_event.reason IS 'Why, from a closed list; an operator''s own words for an operator''s act.';
 COMMENT ON COLUMN audit_event.actor IS 'Who, where a person acted.';
 COMMENT ON COLUMN audit_event.details IS 'More, without secrets.';
+COMMENT ON COLUMN audit_event.trace_id IS 'trace-id of traceparent (W3C Trace Context), where a trusted proxy sent one.';
 
 CREATE TABLE retention (
     only_row boolean PRIMARY KEY CHECK (only_row),
@@ -88,6 +90,6 @@ SELECT a.occurred_at, a.kind, a.request_id, a.client_id, a.session_id, a.grant_i
         (SELECT l.source_client_id FROM session l WHERE l.session_id = a.session_id)) AS source_client_id,
     (SELECT m.group_id::text FROM session l JOIN sharing_group_member m ON m.issuer = l.idp_issuer
      WHERE l.session_id = a.session_id AND m.client_id = a.client_id) AS group_id,
-    a.tableoid::bigint AS partition, a.ctid AS place
+    a.tableoid::bigint AS partition, a.ctid AS place, a.trace_id
 FROM audit_event a;
 COMMENT ON VIEW audit_line IS 'The audit as the command line shows it.';

@@ -33,7 +33,9 @@ CREATE OR REPLACE FUNCTION enrol(
     p_heeds_pin boolean DEFAULT false,
     p_jkt jwk_thumbprint DEFAULT NULL, p_proof bytea DEFAULT NULL, p_proof_seconds bigint DEFAULT NULL,
     -- The assertion by which the client authenticated, and when it expires; NULL: another way.
-    p_assertion bytea DEFAULT NULL, p_assertion_expires_at timestamptz DEFAULT NULL)
+    p_assertion bytea DEFAULT NULL, p_assertion_expires_at timestamptz DEFAULT NULL,
+    -- For the audit.
+    p_trace_id uuid DEFAULT NULL)
 RETURNS enrolment
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -137,12 +139,14 @@ BEGIN
                 EXIT;
             END IF;
             INSERT INTO device (issuer, device_digest, first_seen_at) VALUES (p_issuer, p_device, v_now) ON CONFLICT DO NOTHING;
-            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details)
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details, trace_id)
             VALUES (
-                clock_timestamp(), 'session_enrolled', p_request_id, p_client, p_session_id, jsonb_build_object('by', p_by));
+                clock_timestamp(), 'session_enrolled', p_request_id, p_client, p_session_id, jsonb_build_object('by', p_by),
+                p_trace_id);
         ELSE
-            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details)
-            SELECT clock_timestamp(), 'enrolment_repeated', p_request_id, p_client, u.session_id, jsonb_build_object('by', p_by)
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details, trace_id)
+            SELECT clock_timestamp(), 'enrolment_repeated', p_request_id, p_client, u.session_id, jsonb_build_object('by', p_by),
+                p_trace_id
             FROM used_proof u WHERE u.kind = 'enrolment' AND u.digest = p_token;
         END IF;
         IF p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL AND pin_key(p_issuer, p_device, p_client, p_jkt) <> p_jkt

@@ -23,7 +23,7 @@ SELECT make_type('exchange_call', $$
     other_audience text[], auth_time timestamptz, acr text, amr text[], issued_at timestamptz, client text COLLATE "C",
     allows_self_exchange boolean, device bytea, profile text, scope text[], audiences text[], jkt text COLLATE "C",
     heeds_pin boolean, permitted boolean, idle_seconds bigint, grant_seconds bigint, first_sight_seconds bigint,
-    grant_id uuid, session_id uuid, claims text COLLATE "C"$$);
+    grant_id uuid, session_id uuid, claims text COLLATE "C", trace_id uuid$$);
 
 -- What the exchange saw, and the grant that it recorded; NULL: none.
 SELECT make_type('exchange_answer', $$
@@ -231,8 +231,9 @@ BEGIN
         ON CONFLICT DO NOTHING
         RETURNING g.grant_id
     ), audited AS (
-        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
-        SELECT clock_timestamp(), 'exchange_granted', (k.call).request_id, (k.call).client, k.session_id, k.grant_id
+        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, trace_id)
+        SELECT clock_timestamp(), 'exchange_granted', (k.call).request_id, (k.call).client, k.session_id, k.grant_id,
+            (k.call).trace_id
         FROM begun k WHERE k.grant_id = ANY (ARRAY (SELECT g.grant_id FROM grants g))
     )
     SELECT array_agg(k.place) INTO v_moved FROM begun k WHERE k.grant_id <> ALL (ARRAY (SELECT g.grant_id FROM grants g));
@@ -375,10 +376,11 @@ BEGIN
                 jkt = (k.call).jkt, claims = (k.call).claims,
                 expires_at = least(k.expires_at, v_now + make_interval(secs => (k.call).grant_seconds))
             FROM judged k WHERE k.may_write AND g.ctid = k.grant_at AND g.xmin = k.grant_version
-            RETURNING k.place, (k.call).request_id, g.client_id, g.session_id, g.grant_id
+            RETURNING k.place, (k.call).request_id, g.client_id, g.session_id, g.grant_id, (k.call).trace_id
         ), audited AS (
-            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
-            SELECT clock_timestamp(), 'exchange_granted', k.request_id, k.client_id, k.session_id, k.grant_id FROM advanced k
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, trace_id)
+            SELECT clock_timestamp(), 'exchange_granted', k.request_id, k.client_id, k.session_id, k.grant_id, k.trace_id
+            FROM advanced k
         )
         SELECT
             array_agg(ROW (

@@ -67,16 +67,19 @@ $$;
 -- instant of an event is moved to at most a day ago, so that a stolen service password cannot rewrite older times.
 CREATE OR REPLACE FUNCTION record_audit(
     p_occurred_at timestamptz[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[],
-    p_session_ids uuid[] DEFAULT NULL, p_grant_ids uuid[] DEFAULT NULL, p_source_clients text[] DEFAULT NULL)
+    p_session_ids uuid[] DEFAULT NULL, p_grant_ids uuid[] DEFAULT NULL, p_source_clients text[] DEFAULT NULL,
+    p_trace_ids uuid[] DEFAULT NULL)
 RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
-    INSERT INTO audit_event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, details)
+    INSERT INTO audit_event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, details, trace_id)
     SELECT greatest(least(occurred_at, now()), now() - interval '1 day'), kind, request_id, nullif(client_id, ''), reason,
         nullif(session_id, '00000000-0000-0000-0000-000000000000'),
         nullif(grant_id, '00000000-0000-0000-0000-000000000000'),
-        CASE WHEN source_client <> '' THEN jsonb_build_object('source_client', source_client) END
+        CASE WHEN source_client <> '' THEN jsonb_build_object('source_client', source_client) END,
+        nullif(trace_id, '00000000-0000-0000-0000-000000000000')
     FROM unnest(
-            p_occurred_at, p_kinds, p_request_ids, p_client_ids, p_reasons, p_session_ids, p_grant_ids, p_source_clients)
-        AS event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, source_client)
+            p_occurred_at, p_kinds, p_request_ids, p_client_ids, p_reasons, p_session_ids, p_grant_ids, p_source_clients,
+            p_trace_ids)
+        AS event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, source_client, trace_id)
     WHERE kind LIKE '%\_refused' OR kind = 'code_orphaned'
     LIMIT 1000
 $$;

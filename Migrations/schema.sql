@@ -103,7 +103,8 @@ CREATE TYPE native_sso.exchange_call AS (
 	first_sight_seconds bigint,
 	grant_id uuid,
 	session_id uuid,
-	claims text COLLATE pg_catalog."C"
+	claims text COLLATE pg_catalog."C",
+	trace_id uuid
 );
 
 COMMENT ON TYPE native_sso.exchange_call IS '
@@ -111,7 +112,7 @@ COMMENT ON TYPE native_sso.exchange_call IS '
     other_audience text[], auth_time timestamptz, acr text, amr text[], issued_at timestamptz, client text COLLATE "C",
     allows_self_exchange boolean, device bytea, profile text, scope text[], audiences text[], jkt text COLLATE "C",
     heeds_pin boolean, permitted boolean, idle_seconds bigint, grant_seconds bigint, first_sight_seconds bigint,
-    grant_id uuid, session_id uuid, claims text COLLATE "C"';
+    grant_id uuid, session_id uuid, claims text COLLATE "C", trace_id uuid';
 
 CREATE DOMAIN native_sso.identifier AS text COLLATE pg_catalog."C"
 	CONSTRAINT identifier_check CHECK ((VALUE ~ '^[\x20-\x7e]{1,255}$'::text));
@@ -354,8 +355,9 @@ BEGIN
         ON CONFLICT DO NOTHING
         RETURNING g.grant_id
     ), audited AS (
-        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
-        SELECT clock_timestamp(), 'exchange_granted', (k.call).request_id, (k.call).client, k.session_id, k.grant_id
+        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, trace_id)
+        SELECT clock_timestamp(), 'exchange_granted', (k.call).request_id, (k.call).client, k.session_id, k.grant_id,
+            (k.call).trace_id
         FROM begun k WHERE k.grant_id = ANY (ARRAY (SELECT g.grant_id FROM grants g))
     )
     SELECT array_agg(k.place) INTO v_moved FROM begun k WHERE k.grant_id <> ALL (ARRAY (SELECT g.grant_id FROM grants g));
@@ -598,7 +600,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid bytea, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_issued_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_by text DEFAULT 'exchange'::text, p_heeds_pin boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint, p_assertion bytea DEFAULT NULL::bytea, p_assertion_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS native_sso.enrolment
+CREATE FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid bytea, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_issued_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_by text DEFAULT 'exchange'::text, p_heeds_pin boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint, p_assertion bytea DEFAULT NULL::bytea, p_assertion_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_trace_id uuid DEFAULT NULL::uuid) RETURNS native_sso.enrolment
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -704,12 +706,14 @@ BEGIN
                 EXIT;
             END IF;
             INSERT INTO device (issuer, device_digest, first_seen_at) VALUES (p_issuer, p_device, v_now) ON CONFLICT DO NOTHING;
-            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details)
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details, trace_id)
             VALUES (
-                clock_timestamp(), 'session_enrolled', p_request_id, p_client, p_session_id, jsonb_build_object('by', p_by));
+                clock_timestamp(), 'session_enrolled', p_request_id, p_client, p_session_id, jsonb_build_object('by', p_by),
+                p_trace_id);
         ELSE
-            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details)
-            SELECT clock_timestamp(), 'enrolment_repeated', p_request_id, p_client, u.session_id, jsonb_build_object('by', p_by)
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details, trace_id)
+            SELECT clock_timestamp(), 'enrolment_repeated', p_request_id, p_client, u.session_id, jsonb_build_object('by', p_by),
+                p_trace_id
             FROM used_proof u WHERE u.kind = 'enrolment' AND u.digest = p_token;
         END IF;
         IF p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL AND pin_key(p_issuer, p_device, p_client, p_jkt) <> p_jkt
@@ -875,10 +879,11 @@ BEGIN
                 jkt = (k.call).jkt, claims = (k.call).claims,
                 expires_at = least(k.expires_at, v_now + make_interval(secs => (k.call).grant_seconds))
             FROM judged k WHERE k.may_write AND g.ctid = k.grant_at AND g.xmin = k.grant_version
-            RETURNING k.place, (k.call).request_id, g.client_id, g.session_id, g.grant_id
+            RETURNING k.place, (k.call).request_id, g.client_id, g.session_id, g.grant_id, (k.call).trace_id
         ), audited AS (
-            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
-            SELECT clock_timestamp(), 'exchange_granted', k.request_id, k.client_id, k.session_id, k.grant_id FROM advanced k
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, trace_id)
+            SELECT clock_timestamp(), 'exchange_granted', k.request_id, k.client_id, k.session_id, k.grant_id, k.trace_id
+            FROM advanced k
         )
         SELECT
             array_agg(ROW (
@@ -1548,18 +1553,20 @@ CREATE FUNCTION native_sso.record_administration(p_kind text, p_actor text, p_re
     VALUES (now(), p_kind, p_request_id, p_actor, p_reason, p_details)
 $$;
 
-CREATE FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[] DEFAULT NULL::uuid[], p_grant_ids uuid[] DEFAULT NULL::uuid[], p_source_clients text[] DEFAULT NULL::text[]) RETURNS void
+CREATE FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[] DEFAULT NULL::uuid[], p_grant_ids uuid[] DEFAULT NULL::uuid[], p_source_clients text[] DEFAULT NULL::text[], p_trace_ids uuid[] DEFAULT NULL::uuid[]) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     AS $$
-    INSERT INTO audit_event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, details)
+    INSERT INTO audit_event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, details, trace_id)
     SELECT greatest(least(occurred_at, now()), now() - interval '1 day'), kind, request_id, nullif(client_id, ''), reason,
         nullif(session_id, '00000000-0000-0000-0000-000000000000'),
         nullif(grant_id, '00000000-0000-0000-0000-000000000000'),
-        CASE WHEN source_client <> '' THEN jsonb_build_object('source_client', source_client) END
+        CASE WHEN source_client <> '' THEN jsonb_build_object('source_client', source_client) END,
+        nullif(trace_id, '00000000-0000-0000-0000-000000000000')
     FROM unnest(
-            p_occurred_at, p_kinds, p_request_ids, p_client_ids, p_reasons, p_session_ids, p_grant_ids, p_source_clients)
-        AS event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, source_client)
+            p_occurred_at, p_kinds, p_request_ids, p_client_ids, p_reasons, p_session_ids, p_grant_ids, p_source_clients,
+            p_trace_ids)
+        AS event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, source_client, trace_id)
     WHERE kind LIKE '%\_refused' OR kind = 'code_orphaned'
     LIMIT 1000
 $$;
@@ -2407,7 +2414,8 @@ CREATE TABLE native_sso.audit_event (
     grant_id uuid,
     reason text,
     actor text,
-    details jsonb
+    details jsonb,
+    trace_id uuid
 )
 PARTITION BY RANGE (occurred_at);
 
@@ -2431,6 +2439,8 @@ COMMENT ON COLUMN native_sso.audit_event.actor IS 'Who, where a person acted.';
 
 COMMENT ON COLUMN native_sso.audit_event.details IS 'More, without secrets.';
 
+COMMENT ON COLUMN native_sso.audit_event.trace_id IS 'trace-id of traceparent (W3C Trace Context), where a trusted proxy sent one.';
+
 CREATE TABLE native_sso.audit_event_default (
     occurred_at timestamp with time zone NOT NULL,
     kind text NOT NULL,
@@ -2440,7 +2450,8 @@ CREATE TABLE native_sso.audit_event_default (
     grant_id uuid,
     reason text,
     actor text,
-    details jsonb
+    details jsonb,
+    trace_id uuid
 );
 
 CREATE TABLE native_sso.sharing_group_member (
@@ -2490,7 +2501,8 @@ CREATE VIEW native_sso.audit_line AS
              JOIN native_sso.sharing_group_member m ON ((m.issuer = (l.idp_issuer)::text)))
           WHERE ((l.session_id = a.session_id) AND ((m.client_id)::text = a.client_id))) AS group_id,
     (a.tableoid)::bigint AS partition,
-    a.ctid AS place
+    a.ctid AS place,
+    a.trace_id
    FROM native_sso.audit_event a;
 
 COMMENT ON VIEW native_sso.audit_line IS 'The audit as the command line shows it.';
@@ -3254,8 +3266,8 @@ REVOKE ALL ON FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason te
 REVOKE ALL ON FUNCTION native_sso.end_signed_out(p_request_id uuid, p_client text, p_issuers text[], p_devices text[], p_grant_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.end_signed_out(p_request_id uuid, p_client text, p_issuers text[], p_devices text[], p_grant_id uuid) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid bytea, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid bytea, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid bytea, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone, p_trace_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid bytea, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone, p_trace_id uuid) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.erase_kept_answers(p_limit bigint) FROM PUBLIC;
 
@@ -3319,8 +3331,8 @@ GRANT ALL ON FUNCTION native_sso.prepare_audit_partitions() TO native_sso_broker
 
 REVOKE ALL ON FUNCTION native_sso.record_administration(p_kind text, p_actor text, p_reason text, p_details jsonb, p_request_id uuid) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[], p_grant_ids uuid[], p_source_clients text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[], p_grant_ids uuid[], p_source_clients text[]) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[], p_grant_ids uuid[], p_source_clients text[], p_trace_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[], p_grant_ids uuid[], p_source_clients text[], p_trace_ids uuid[]) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]) TO native_sso_broker;

@@ -67,7 +67,7 @@ package final class PostgresAuditTrail: AuditTrail {
 }
 
 enum AuditStatements {
-    static let record = Statement("SELECT native_sso.record_audit($1, $2, $3, $4, $5, $6, $7, $8)")
+    static let record = Statement("SELECT native_sso.record_audit($1, $2, $3, $4, $5, $6, $7, $8, $9)")
     static let preparePartitions = Statement("SELECT native_sso.prepare_audit_partitions()")
 
     /// One array per column; the function reads them in parallel.
@@ -81,6 +81,7 @@ enum AuditStatements {
             .uuidArray(events.map { $0.subject.session?.octets ?? nothing }),
             .uuidArray(events.map { $0.subject.grant?.octets ?? nothing }),
             .textArray(events.map { $0.subject.sourceClient?.string ?? "" }),
+            .uuidArray(events.map { $0.trace?.octets ?? nothing }),
         ]
     }
 

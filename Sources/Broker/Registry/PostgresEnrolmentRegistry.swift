@@ -35,7 +35,7 @@ enum EnrolStatement {
     static let statement = Statement(
         """
         SELECT * FROM native_sso.enrol(
-            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
         """)
 
     static func parameters(_ entry: EnrolmentEntry) throws(PortError) -> [PostgresValue] {
@@ -60,6 +60,7 @@ enum EnrolStatement {
             .text(request.manner.rawValue),
             .bool(request.client.isKnownByKey),
         ] + proof(entry) + PostgresValue.assertion(request.assertion)
+            + [request.trace.map(PostgresValue.uuid) ?? .null]
     }
 
     /// The session gets the key even if another call consumes the proof.

@@ -12,7 +12,8 @@ struct RequestReport: ObjectResult {
     var lines: [String] {
         records.flatMap { record in
             let explanation = AuditExplanation(record)
-            return ["\(record.time.rfc3339)  \(record.kind)", "  \(explanation.sentence)"]
+            let trace = record.trace.map { "  Trace \($0.description.filter { $0 != "-" })" }
+            return ["\(record.time.rfc3339)  \(record.kind)\(trace ?? "")", "  \(explanation.sentence)"]
                 + (explanation.remedy.map { ["  \($0)"] } ?? [])
         }
     }
@@ -38,6 +39,8 @@ extension AuditRecord {
             "client_id": Cell(client?.string), "source_client": Cell(sourceClient?.string),
             "session_id": Cell(session?.description), "issuer": Cell(issuer?.string), "sid_sha256": Cell(sidDigest),
             "group_id": Cell(group?.string), "grant_id": Cell(grant?.description), "actor": Cell(actor),
+            // As in traceparent and in the log.
+            "trace_id": Cell(trace?.description.filter { $0 != "-" }),
         ]
     }
 }

@@ -23,6 +23,27 @@ struct ExplainCommandTests {
         }
     }
 
+    @Test func `explain shows the trace of a trusted proxy`() async throws {
+        try await Installation.withSchema { installation in
+            try await installation.registerApps()
+            let broker = try installation.startBroker("traced") { $0.trustedProxies = ["127.0.0.1"] }
+            #expect(try await broker.process.errorLine(containing: #""listening""#) != nil)
+            try await broker.waitUntilReady()
+            let login = try Login(installation, sid: "s-1")
+            let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+            for (form, kind) in [
+                (login.exchange(by: "app2"), "exchange_granted"),
+                (login.exchange(by: "app2", scope: "openid payments"), "exchange_refused"),
+            ] {
+                let answer = try await broker.post(
+                    form, header: ("traceparent", "00-\(trace)-00f067aa0ba902b7-01"))
+                let event = try #require(try await events(answer.requestID, installation).first)
+                #expect(event.string("kind") == kind && event.string("trace_id") == trace)
+                #expect(try await installation.succeed("explain", answer.requestID).contains("Trace \(trace)"))
+            }
+        }
+    }
+
     /// `printf s-1 | sha256sum`.
     private static let digest = "6a840baf5d8c3ff241688aeb14546e653774cd5387faf1cb982b0fbbf1fbb810"
 

@@ -152,10 +152,10 @@ struct CallArrayTests {
         SELECT a.* FROM unnest(native_sso.exchange(
             ARRAY[
                 ROW ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
-                    $25),
-                ROW ($30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49,
-                    $50, $51, $52, $53, $54)]::native_sso.exchange_call[],
-            ARRAY[ROW (1, $26, $27, $28, $29), ROW (2, $55, $56, $57, $58)]::native_sso.shown[])) AS a ORDER BY a.place
+                    $25, $26),
+                ROW ($31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49,
+                    $50, $51, $52, $53, $54, $55, $56)]::native_sso.exchange_call[],
+            ARRAY[ROW (1, $27, $28, $29, $30), ROW (2, $57, $58, $59, $60)]::native_sso.shown[])) AS a ORDER BY a.place
         """)
     private static let twoRefreshes = Statement(
         """

@@ -14,7 +14,7 @@ struct PostgresAuditTrailTests {
         AuditEvent(
             kind: .exchangeRefused, requestID: UniqueID(high: 7, low: number),
             occurredAtMilliseconds: instant,
-            client: client, reason: "session_ended")
+            client: client, reason: "session_ended", trace: number == 3 ? UniqueID(high: 9, low: 10) : nil)
     }
 
     @Test("Every event is written with its request, time, client and reason")
@@ -31,6 +31,8 @@ struct PostgresAuditTrailTests {
             #expect(try rows.map { try $0.uuid(0) } == (UInt64(0)..<600).map { UniqueID(high: 7, low: $0).octets })
             #expect(try rows[3].optionalText(1) == "app-one")
             #expect(try rows[4].optionalText(1) == nil)
+            #expect(try rows[3].uuid(5) == UniqueID(high: 9, low: 10).octets)
+            #expect(try rows[4].isNull(5))
             #expect(try rows[0].text(2) == "session_ended")
             #expect(try rows[0].text(3) == "exchange_refused")
             #expect(try rows[0].timestamp(4).microseconds == Self.instant * 1000)
@@ -112,7 +114,8 @@ struct PostgresAuditTrailTests {
     }
 
     private static let read = Statement(
-        "SELECT request_id, client_id, reason, kind, occurred_at FROM native_sso.audit_event ORDER BY request_id")
+        "SELECT request_id, client_id, reason, kind, occurred_at, trace_id FROM native_sso.audit_event ORDER BY request_id"
+    )
 }
 
 /// Refuses every call until told to stop, and says when it has.

@@ -123,7 +123,8 @@ import Testing
     @Test("An operator enables a disabled account; an event from before that arrives later is a logout only")
     func enabledByOperator() async throws {
         try await Self.withWorld { world async throws in
-            let now = world.scenario.now
+            // The command takes the time of the database.
+            let now = Self.now
             let (issuer, subject) = (world.scenario.issuer, world.scenario.subject)
             let administration = Administration(pool: world.database.superuser)
             let act = AdministrativeAct(actor: "alice", reason: "she is back", requestID: UniqueID(high: 1, low: 2))

@@ -106,7 +106,7 @@ struct RefusalAudit: Sendable {
             audit.record(
                 AuditEvent(
                     kind: kind, requestID: record.requestID, occurredAtMilliseconds: clock.milliseconds,
-                    client: client, reason: refusal.reason, subject: record.subject))
+                    client: client, reason: refusal.reason, subject: record.subject, trace: record.trace?.id))
         } else {
             metrics.auditEventSampledOut()
         }

@@ -99,6 +99,16 @@ struct RequestLog: Sendable {
     }
 }
 
+extension TraceContext {
+    /// For the audit.
+    var id: UniqueID? {
+        guard let high = UInt64(traceID.prefix(16), radix: 16), let low = UInt64(traceID.suffix(16), radix: 16) else {
+            return nil
+        }
+        return UniqueID(high: high, low: low)
+    }
+}
+
 extension Duration {
     /// Whole microseconds; saturates.
     var microseconds: Int64 {

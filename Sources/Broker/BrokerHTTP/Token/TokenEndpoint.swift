@@ -135,7 +135,7 @@ extension TokenEndpoint: Responder {
         record.showsProof = proof != nil
         let reader = TokenRequestReader(
             form: form, client: client, proof: proof, assertion: assertion, requestID: record.requestID,
-            issuers: issuers)
+            trace: record.trace?.id, issuers: issuers)
         return (grantType, reader)
     }
 

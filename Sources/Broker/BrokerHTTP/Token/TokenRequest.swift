@@ -40,6 +40,7 @@ struct TokenRequestReader {
     let proof: PresentedProof?
     let assertion: PresentedAssertion?
     let requestID: UniqueID
+    var trace: UniqueID?
     let issuers: [IssuerPolicy]
 
     /// The grant that a form asks for.
@@ -78,7 +79,7 @@ struct TokenRequestReader {
         guard let device = DeviceValue(actorToken, profile: profile) else { throw .request(.actorTokenMalformed) }
         return ExchangeRequest(
             requestID: requestID, client: client, issuer: issuer, subjectToken: SubjectToken(subjectToken),
-            device: device, scope: scope, resource: resource, proof: proof, assertion: assertion)
+            device: device, scope: scope, resource: resource, proof: proof, assertion: assertion, trace: trace)
     }
 
     /// An exchange that asks for an id_token of this broker. A `device_id` selects the 2018 profile. No `device_secret`
@@ -105,7 +106,8 @@ struct TokenRequestReader {
         if typeIsHyphenated { try admitHyphen(at: issuer, profile) }
         return EnrolmentRequest(
             requestID: requestID, client: client, issuer: issuer, idToken: SubjectToken(subjectToken),
-            device: try device(deviceID, .actorTokenMalformed), scope: scope, proof: proof, assertion: assertion)
+            device: try device(deviceID, .actorTokenMalformed), scope: scope, proof: proof, assertion: assertion,
+            trace: trace)
     }
 
     /// RFC 6749 §4.1.3, RFC 7636 §4.5, Native SSO §3.2 and the 2018 profile.
@@ -133,7 +135,7 @@ struct TokenRequestReader {
         if let profile, !issuer.profiles.contains(profile) { throw .request(.profileNotEnabledForCode) }
         return CodeRequest(
             requestID: requestID, client: client, issuer: issuer, code: code,
-            device: try device(deviceID, .deviceIDMalformed), scope: scope, proof: proof, origin: origin)
+            device: try device(deviceID, .deviceIDMalformed), scope: scope, proof: proof, origin: origin, trace: trace)
     }
 
     /// RFC 6749 §6.

@@ -119,11 +119,13 @@ package final class EnrolmentRequest: Sendable {
     package let proof: PresentedProof?
     /// The client's assertion; `nil`: it authenticated in another way, or not at all.
     package let assertion: PresentedAssertion?
+    /// For the audit; `nil`: none is known.
+    package let trace: UniqueID?
 
     package init(
         requestID: UniqueID, client: Client, issuer: IssuerPolicy, idToken: SubjectToken,
         manner: Manner = .exchange, device: DeviceValue?, scope: Scope?, proof: PresentedProof? = nil,
-        assertion: PresentedAssertion? = nil
+        assertion: PresentedAssertion? = nil, trace: UniqueID? = nil
     ) {
         self.requestID = requestID
         self.client = client
@@ -134,6 +136,7 @@ package final class EnrolmentRequest: Sendable {
         self.scope = scope
         self.proof = proof
         self.assertion = assertion
+        self.trace = trace
     }
 
     package var profile: Profile { device?.profile ?? .deviceSecret }

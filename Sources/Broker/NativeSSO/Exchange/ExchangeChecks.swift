@@ -122,10 +122,13 @@ package final class ExchangeRequest: Sendable, CustomStringConvertible, CustomRe
     package let proof: PresentedProof?
     /// `nil` if the client authenticated in another way, or not at all.
     package let assertion: PresentedAssertion?
+    /// For the audit; `nil`: none is known.
+    package let trace: UniqueID?
 
     package init(
         requestID: UniqueID, client: Client, issuer: IssuerPolicy, subjectToken: SubjectToken, device: DeviceValue,
-        scope: Scope?, resource: String? = nil, proof: PresentedProof? = nil, assertion: PresentedAssertion? = nil
+        scope: Scope?, resource: String? = nil, proof: PresentedProof? = nil, assertion: PresentedAssertion? = nil,
+        trace: UniqueID? = nil
     ) {
         self.requestID = requestID
         self.client = client
@@ -136,6 +139,7 @@ package final class ExchangeRequest: Sendable, CustomStringConvertible, CustomRe
         self.resource = resource
         self.proof = proof
         self.assertion = assertion
+        self.trace = trace
     }
 
     package var profile: Profile { device.profile }

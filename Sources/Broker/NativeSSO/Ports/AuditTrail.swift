@@ -30,10 +30,12 @@ package struct AuditEvent: Sendable, Hashable {
     package let reason: String
     /// The session, grant and clients that the request concerned.
     package let subject: AuditSubject
+    /// The trace that the request belongs to; `nil`: none is known.
+    package let trace: UniqueID?
 
     package init(
         kind: Kind, requestID: UniqueID, occurredAtMilliseconds: Int64, client: ClientID?, reason: String,
-        subject: AuditSubject = AuditSubject()
+        subject: AuditSubject = AuditSubject(), trace: UniqueID? = nil
     ) {
         self.kind = kind
         self.requestID = requestID
@@ -41,6 +43,7 @@ package struct AuditEvent: Sendable, Hashable {
         self.client = client
         self.reason = reason
         self.subject = subject
+        self.trace = trace
     }
 }
 

@@ -25,6 +25,8 @@ package struct AuditRecord: Sendable, Hashable {
     package let sourceClient: ClientID?
     /// The current sharing group of ``client`` at the session's IdP.
     package let group: GroupID?
+    /// The trace that the request belongs to; `nil`: none is known.
+    package let trace: UniqueID?
     package let position: Position
 
     /// The event's position in the audit, for the next page of a listing. Audit rows never move.
@@ -126,7 +128,8 @@ enum AuditListStatements {
             sidDigest: try row.optionalText(10),
             sourceClient: try row.optionalText(11).map { try row.identifier($0, "source_client_id") },
             group: try row.optionalText(12).map { try row.identifier($0, "group_id") },
+            trace: try id(15),
             position: AuditRecord.Position(
-                microseconds: occurredAt.microseconds, partition: try row.int64(13), row: try row.text(15)))
+                microseconds: occurredAt.microseconds, partition: try row.int64(13), row: try row.text(16)))
     }
 }

@@ -8,9 +8,9 @@ enum ExchangeStatement {
         SELECT a.* FROM unnest(native_sso.exchange(
             ARRAY[ROW (
                 $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
-                $25)::native_sso.exchange_call],
-            CASE WHEN $26::bytea IS NOT NULL OR $28::bytea IS NOT NULL
-                THEN ARRAY[ROW (1, $26, $27, $28, $29)::native_sso.shown] END)) AS a
+                $25, $26)::native_sso.exchange_call],
+            CASE WHEN $27::bytea IS NOT NULL OR $29::bytea IS NOT NULL
+                THEN ARRAY[ROW (1, $27, $28, $29, $30)::native_sso.shown] END)) AS a
         """, gathering: gathering)
 
     /// For exchanges without proof and assertion.
@@ -19,6 +19,7 @@ enum ExchangeStatement {
         [
             .uuid, .text, .bytea, .text, .text, .textArray, .timestamptz, .text, .textArray, .timestamptz, .text, .bool,
             .bytea, .text, .textArray, .textArray, .text, .bool, .bool, .int8, .int8, .int8, .uuid, .uuid, .text,
+            .uuid,
         ])
 
     /// The device. It represents all locked rows: its sessions and their grants.
@@ -53,6 +54,7 @@ enum ExchangeStatement {
         parameters.append(admission.proposedGrantID)
         parameters.append(admission.proposedSessionRowID)
         parameters.append(checks.claims.text)
+        parameters.append(request.trace)
         parameters.append(shown: request.assertion, request.proof)
         return parameters
     }

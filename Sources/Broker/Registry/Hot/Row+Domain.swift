@@ -98,6 +98,7 @@ extension PostgresValue {
 
 extension EncodedParameters {
     mutating func append(_ id: UniqueID) { append(uuid: id.high, id.low) }
+    mutating func append(_ id: UniqueID?) { if let id { append(uuid: id.high, id.low) } else { appendNull() } }
 
     /// NULL only for `nil`. An instant outside the years 1 to 9999 is refused, as by PostgreSQL.
     mutating func append(_ instant: UnixTime?) {

@@ -29,7 +29,7 @@ enum HotStatement: String, CaseIterable, Sendable {
                 // Other than in the call before: the same exchange, a moment later, would not go on.
                 .textArray([SampleApps.audience, String(generation % 2)]),
                 .null, .bool(false), .bool(true), .int64(2_592_000), .null, .int64(7_776_000),
-                .uuid(Self.identifier), .uuid(Self.identifier), .null, .null, .null, .null, .null,
+                .uuid(Self.identifier), .uuid(Self.identifier), .null, .null, .null, .null, .null, .null,
             ]
         case .refresh:
             [
@@ -58,7 +58,7 @@ enum HotStatement: String, CaseIterable, Sendable {
                 \(Population.subject(sql: ":n")), '\(SampleApps.source)', '{}', '2023-11-14 22:13:20Z', NULL, '{}', \
                 '2023-11-14 22:13:20Z', '\(SampleApps.targets[0])', false, \(Population.deviceDigest(sql: ":n")), \
                 'device-id', \(Self.scopeText), ARRAY['\(SampleApps.audience)', (:generation % 2)::text], NULL, false, \
-                true, 2592000, NULL, 7776000, '\(Self.identifierText)', '\(Self.identifierText)', NULL
+                true, 2592000, NULL, 7776000, '\(Self.identifierText)', '\(Self.identifierText)', NULL, NULL
                 """
             case .refresh:
                 """

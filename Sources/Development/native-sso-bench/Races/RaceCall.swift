@@ -32,7 +32,7 @@ enum RaceStatements {
         SELECT a.session_id, a.grant_id, a.generation FROM unnest(native_sso.exchange(
             ARRAY[ROW (
                 $1, $2, $3, $4, $5, '{}', $6, NULL, '{}', $7, $8, false, $9, 'device-id', $10, $11, NULL, false, true, $12, NULL,
-                7776000, $13, $14, NULL)::native_sso.exchange_call])) AS a
+                7776000, $13, $14, NULL, NULL)::native_sso.exchange_call])) AS a
         """)
 
     static let refresh = Statement(

@@ -168,13 +168,14 @@ extension GuidePageTests {
         "request_id": "The X-Request-Id of the answer. `native-sso explain` takes it.",
         "server": "A database server.",
         "session_id": "The session of a request, as in the audit.",
+        "setting": "A key of the configuration.",
         "sessions_ended": "How many sessions a logout ended.",
         "signing": "The kid of the active access-token key.",
         "span_id": "The span of the proxy that sent the request: see [monitoring](monitoring.md).",
         "sqlstate": "PostgreSQL's error code, or `none`.",
         "status": "The HTTP status of the answer.",
         "tls": "Whether the public listener uses TLS.",
-        "trace_id": "The trace of a request, of `traceparent` from a trusted proxy.",
+        "trace_id": "The trace of a request, as a trusted proxy sent it in `traceparent`. It is in the audit too.",
         "usable": "Whether the broker still has a usable key set.",
         "variable": "The environment variable.",
     ]
@@ -230,7 +231,8 @@ extension GuidePageTests {
                 "scope_ceiling":"SCOPE","requires_consent":"true","thumbprint":"THUMBPRINT","use":"access_token",\
                 "state":"active","session_days":90,"audit_days":90,"sessions_ended":1}
                 """, issuer: Issuer("ISSUER"), sidDigest: "DIGEST", sourceClient: ClientID("SOURCE-APP"),
-            group: GroupID("GROUP"), position: AuditRecord.Position(microseconds: 0, partition: 0, row: "(0,1)"))
+            group: GroupID("GROUP"), trace: nil,
+            position: AuditRecord.Position(microseconds: 0, partition: 0, row: "(0,1)"))
     }
 
     private static func balanced(_ text: Substring) -> Substring {

@@ -55,7 +55,7 @@ struct CodeCompletion: Sendable {
             requestID: request.requestID, client: request.client, issuer: request.issuer,
             idToken: SubjectToken(kept.idToken), manner: .code, device: request.device,
             scope: request.device == nil && enrols ? Scope(["openid", Scope.deviceSSO]) : nil,
-            proof: request.proof)
+            proof: request.proof, trace: request.trace)
         let idToken = try await enrolling { () async throws(EnrolmentError) in try await enrolment.verify(login) }
         guard idToken.fits(accessToken: kept.accessToken) else { throw .refused(.fault(.accessTokenHash)) }
         guard enrols else {
@@ -135,6 +135,6 @@ final class OrphanedTokens: Sendable {
         audit.record(
             AuditEvent(
                 kind: .codeOrphaned, requestID: request.requestID, occurredAtMilliseconds: clock.milliseconds,
-                client: request.client.id, reason: outcome.rawValue))
+                client: request.client.id, reason: outcome.rawValue, trace: request.trace))
     }
 }

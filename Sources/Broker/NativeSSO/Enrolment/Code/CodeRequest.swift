@@ -13,10 +13,12 @@ package struct CodeRequest: Sendable {
     package let proof: PresentedProof?
     /// Identifies the sender's address; `nil`: the address is unknown, or many callers share it.
     package let origin: UInt64?
+    /// For the audit; `nil`: none is known.
+    package let trace: UniqueID?
 
     package init(
         requestID: UniqueID, client: Client, issuer: IssuerPolicy, code: PresentedCode, device: DeviceValue?,
-        scope: Scope?, proof: PresentedProof?, origin: UInt64? = nil
+        scope: Scope?, proof: PresentedProof?, origin: UInt64? = nil, trace: UniqueID? = nil
     ) {
         self.requestID = requestID
         self.client = client
@@ -26,6 +28,7 @@ package struct CodeRequest: Sendable {
         self.scope = scope
         self.proof = proof
         self.origin = origin
+        self.trace = trace
     }
 
     /// Why the request is refused before the IdP is asked, so that it does not cost the app its code.
