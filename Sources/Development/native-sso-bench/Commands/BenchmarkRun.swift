@@ -155,6 +155,14 @@ struct BenchmarkRun {
         report.sections.append(try await FailoverRun(progress: Self.say).section())
     }
 
+    /// - Returns: What grew too much.
+    mutating func soak(_ soak: SoakOptions) async throws -> String? {
+        let run = SoakRun(installation: try await installation(Algorithms()), soak: soak, progress: Self.say)
+        let (section, growth) = try await run.section()
+        report.sections.append(section)
+        return growth
+    }
+
     mutating func logout(_ logout: LogoutOptions) async throws {
         let run = LogoutRun(
             installation: try await installation(Algorithms()), options: options, logout: logout, progress: Self.say)

@@ -11,8 +11,9 @@ import ArgumentParser
             """,
         subcommands: [
             AllCommand.self, StartCommand.self, DatabaseCommand.self, ExchangeCommand.self, RefreshCommand.self,
-            ScaleCommand.self, ConnectionsCommand.self, LogoutCommand.self, EndsCommand.self, FailoverCommand.self,
-            FuzzCommand.self,
+            ScaleCommand.self, ConnectionsCommand.self, LogoutCommand.self, SoakCommand.self, EndsCommand.self,
+            FailoverCommand.self,
+            FailoverCommand.self, FuzzCommand.self,
             RacesCommand.self, TimingCommand.self, TableCommand.self, PlotCommand.self,
         ],
         defaultSubcommand: AllCommand.self)

@@ -2,7 +2,8 @@ import ArgumentParser
 
 struct AllCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "all", abstract: "Everything below but connections, logout, failover, fuzz, races and timing.")
+        commandName: "all",
+        abstract: "Everything below but connections, logout, failover, soak, fuzz, races and timing.")
 
     @OptionGroup var options: LoadOptions
     @OptionGroup var requests: RequestOptions

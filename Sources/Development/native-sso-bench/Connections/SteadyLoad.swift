@@ -7,9 +7,9 @@ import Synchronization
 /// answer, it sends the next request at once.
 ///
 /// A request's time counts from when it was due, so a delay by an earlier request counts too.
-final class SteadyLoad: @unchecked Sendable {
+final class SteadyLoad<Work: Workload & Sendable>: @unchecked Sendable {
     // Everything is touched on the one event loop of `peer` only.
-    private var workload: Exchanges
+    private var workload: Work
     private var result = LoadResult(sampling: 64)
     private let peer: Peer
     private let interval: Int64
@@ -20,8 +20,8 @@ final class SteadyLoad: @unchecked Sendable {
 
     /// Sends about `perSecond` requests each second until the end.
     static func run(
-        _ workload: Exchanges, _ peer: Peer, connections: Int, perSecond: Int, until end: LoadEnd
-    ) async throws -> (workload: Exchanges, result: LoadResult) {
+        _ workload: Work, _ peer: Peer, connections: Int, perSecond: Int, until end: LoadEnd
+    ) async throws -> (workload: Work, result: LoadResult) {
         let load = SteadyLoad(workload, peer, connections, perSecond, end)
         for index in 0..<connections {
             // In TLS they are ready when it is.
@@ -35,7 +35,7 @@ final class SteadyLoad: @unchecked Sendable {
     /// Away from the addresses of the others.
     private static var first: Int { 20_000_000 }
 
-    private init(_ workload: Exchanges, _ peer: Peer, _ connections: Int, _ perSecond: Int, _ end: LoadEnd) {
+    private init(_ workload: Work, _ peer: Peer, _ connections: Int, _ perSecond: Int, _ end: LoadEnd) {
         self.workload = workload
         self.peer = peer
         interval = Int64(1_000_000_000 * connections / perSecond)
@@ -92,18 +92,18 @@ final class LoadEnd: Sendable {
     func isAfter(_ due: Int64) -> Bool { instant.withLock { due < $0 } }
 }
 
-private final class Client: ChannelInboundHandler {
+private final class Client<Work: Workload & Sendable>: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private let load: SteadyLoad
+    private let load: SteadyLoad<Work>
     private let index: Int
     private let waitsForTLS: Bool
     private var received = ByteBuffer()
     private var due: Int64 = 0
     private var isOver = false
 
-    init(_ load: SteadyLoad, _ index: Int, waitsForTLS: Bool) {
+    init(_ load: SteadyLoad<Work>, _ index: Int, waitsForTLS: Bool) {
         self.load = load
         self.index = index
         self.waitsForTLS = waitsForTLS

@@ -41,6 +41,10 @@ enum Metric: String, CaseIterable, Sendable {
     case promotedAfter = "promoted_after_ms"
     case grantedAfter = "granted_after_ms"
     case residentKiB = "resident_kib"
+    /// How resident memory grows, in MiB an hour: the regression line through the second half of the samples.
+    case residentGrowth = "resident_mib_per_hour"
+    /// Octets of session and grant tables, with indexes, for each row: at the end to after the first quarter.
+    case tableGrowth = "table_octets_per_row_to_start"
     /// Connections of others than the load, at its end.
     case connections = "open_connections"
     /// What each of them adds to resident memory.
@@ -88,6 +92,8 @@ enum Metric: String, CaseIterable, Sendable {
         case .promotedAfter: "promoted ms"
         case .grantedAfter: "granted ms"
         case .residentKiB: "resident KiB"
+        case .residentGrowth: "MiB an hour"
+        case .tableGrowth: "tables × start"
         case .connections: "connections"
         case .kibibytesEach: "KiB each"
         case .brokerProcessors: "broker CPUs"

@@ -1,10 +1,10 @@
 import StrictCoding
 
-/// The charts of a report: of `exchange` and `refresh` at several numbers of connections, and of `failover`.
+/// The charts of a report: of `exchange` and `refresh` at several numbers of connections, of `failover` and of `soak`.
 struct ReportCharts {
     struct Unreadable: Error, CustomStringConvertible {
         var description: String {
-            "the report has neither exchange or refresh at two numbers of connections, nor failover"
+            "the report has neither exchange or refresh at two numbers of connections, nor failover, nor soak"
         }
     }
 
@@ -29,7 +29,8 @@ struct ReportCharts {
         }
         kinds.removeAll { Set($0.figures.compactMap { $0.number("connections")?.int64 }).count < 2 }
         let failover = root?.object("failover").flatMap(Self.failover)
-        guard !kinds.isEmpty || failover != nil else { throw Unreadable() }
+        let soak = root?.object("soak").flatMap(Self.soak)
+        guard !kinds.isEmpty || failover != nil || soak != nil else { throw Unreadable() }
 
         func lines(
             _ suffix: String, _ x: (JSONObject) -> Double?, _ y: Metric, isDashed: Bool = false
@@ -68,7 +69,26 @@ struct ReportCharts {
                     lines: lines(", p50", load, .p50) + lines(", p99", load, .p99, isDashed: true))
             ),
         ]
-        charts = (kinds.isEmpty ? [] : requests) + (failover.map { [("failover", $0)] } ?? [])
+        charts =
+            (kinds.isEmpty ? [] : requests) + (failover.map { [("failover", $0)] } ?? [])
+            + (soak.map { [("soak", $0)] } ?? [])
+    }
+
+    private static func soak(_ section: JSONObject) -> Chart? {
+        func numbers(_ name: String) -> [Double] {
+            section.array(name)?.compactMap { $0.number.flatMap { Double($0.text) } } ?? []
+        }
+        let seconds = numbers("sampled_at_s")
+        guard seconds.count > 1 else { return nil }
+        func line(_ name: String, _ member: String, per unit: Double, _ hue: Int) -> Chart.Line {
+            Chart.Line(name: name, points: zip(seconds, numbers(member)).map { ($0 / 60, $1 / unit) }, hue: hue)
+        }
+        return Chart(
+            title: "A steady load: memory and tables", xTitle: "minutes", yTitle: "MiB", hasLogarithmicX: false,
+            lines: [
+                line("resident", "resident_kib", per: 1024, 0),
+                line("sessions and grants", "table_octets", per: 1_048_576, 1),
+            ])
     }
 
     private static func failover(_ section: JSONObject) -> Chart? {

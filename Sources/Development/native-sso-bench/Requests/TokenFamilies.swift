@@ -1,5 +1,5 @@
-/// The refresh token of each login for one app, as the last answer gave it.
-final class TokenFamilies {
+/// The refresh token of each login for one app, as the last answer gave it. One load uses it at a time.
+final class TokenFamilies: @unchecked Sendable {
     let count: Int
     private var tokens: [UInt8] = []
     /// Of every token; 0 before the first.

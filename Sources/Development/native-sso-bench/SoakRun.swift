@@ -1,0 +1,196 @@
+import BrokerHarness
+import Foundation
+import NIOCore
+import NIOPosix
+import StrictCoding
+
+/// A steady load on one broker for hours, and what grows meanwhile.
+struct SoakRun {
+    let installation: MeasuredInstallation
+    let soak: SoakOptions
+    let progress: (String) -> Void
+
+    /// Of each of the two loads.
+    private static let connections = 16
+    /// In seconds; shorter in a short run.
+    private static let longestInterval = 60.0
+    /// Seconds for which growth is judged.
+    private static let judged = 1800.0
+    private static let residentLimit = 1.0
+    private static let tableLimit = 1.2
+
+    /// - Returns: The figures, and what grew too much.
+    func section() async throws -> (Section, growth: String?) {
+        let now = Int64(time(nil))
+        let logins = try await SignedLogins.make(
+            (0..<soak.logins).map { _ in Login.new() }, key: installation.key, at: now)
+        let newLogins = try await SignedLogins.make(
+            (0...Int(soak.seconds)).map { _ in Login.new() }, key: installation.key, at: now)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let result: Result<(Section, growth: String?), any Error>
+        do {
+            result = .success(
+                try await installation.base.withBroker { broker in
+                    try await run(broker, logins, newLogins, on: group.next())
+                })
+        } catch {
+            result = .failure(error)
+        }
+        try await group.shutdownGracefully()
+        return try result.get()
+    }
+
+    private func run(
+        _ broker: Broker, _ logins: SignedLogins, _ newLogins: SignedLogins, on loop: any EventLoop
+    ) async throws -> (Section, growth: String?) {
+        let apps = SampleApps.targets
+        let families = TokenFamilies(count: logins.count)
+        var figure = Figure(["load": .string("steady")])
+        progress("soak: bringing in \(logins.count) logins")
+        let probe = try await RequestProbe(installation, broker)
+        for (app, families) in [(apps[0], families), (apps[1], nil)] {
+            var workload = Exchanges(logins, apps: [app], range: 0..<logins.count, families: families)
+            var warmUp = Figure([:])
+            _ = try await probe.measure(
+                &workload, connections: Self.connections, LoadLimit(seconds: 600), into: &warmUp)
+            figure.adoptFailures(of: warmUp)
+        }
+        let peer = Peer(eventLoop: loop, port: broker.publicPort, tls: nil)
+        let end = LoadEnd(after: soak.seconds)
+        let (half, rate) = (Self.connections, soak.rate / 2)
+        async let exchanges = SteadyLoad.run(
+            Exchanges(logins, apps: [apps[1]], range: 0..<Int.max), peer, connections: half, perSecond: rate, until: end
+        )
+        async let refreshes = SteadyLoad.run(
+            Refreshes(families, app: apps[0]), peer, connections: half, perSecond: rate, until: end)
+        async let arrivals = SteadyLoad.run(
+            Exchanges(newLogins, apps: [apps[0]], range: 0..<newLogins.count), peer, connections: 1, perSecond: 1,
+            until: end)
+        let samples: [Sample]
+        do {
+            samples = try await sampled(broker)
+        } catch {
+            end.now()
+            throw error
+        }
+        let results = [try await exchanges.result, try await refreshes.result, try await arrivals.result]
+        for result in results {
+            figure.count("requests", result.requests)
+            figure.count("unavailable", result.unavailable)
+            figure.count("wrong_answers", result.wrongAnswers)
+            if figure.firstWrongAnswer == nil { figure.firstWrongAnswer = result.firstWrongAnswer }
+        }
+        let latencies = Latencies(microseconds: results.flatMap(\.latencies))
+        let growth = Growth(samples)
+        figure.add([
+            .perSecond: Double(figure.count("requests")) / soak.seconds, .p50: latencies.milliseconds(at: 0.5),
+            .p99: latencies.milliseconds(at: 0.99), .worst: latencies.milliseconds(at: 1),
+            .residentKiB: Double(samples.last?.resident ?? 0), .residentGrowth: growth.resident,
+            .tableGrowth: growth.tables,
+        ])
+        return (section(samples, figure), judgement(growth))
+    }
+
+    /// From the begin of the load to its end.
+    private func sampled(_ broker: Broker) async throws -> [Sample] {
+        let start = ProcessClock.monotonic
+        let interval = min(Self.longestInterval, soak.seconds / 8)
+        let clock = ContinuousClock.now
+        var samples: [Sample] = []
+        for number in 0...Int(soak.seconds / interval) {
+            try await Task.sleep(until: clock + .seconds(Double(number) * interval), clock: .continuous)
+            let sample = try await Sample(broker, installation, since: start)
+            samples.append(sample)
+            if number.isMultiple(of: 10) {
+                progress(
+                    "soak: \(Int(sample.at)) s, \(sample.resident) KiB resident, \(sample.descriptors) descriptors")
+            }
+        }
+        return samples
+    }
+
+    private func section(_ samples: [Sample], _ figure: Figure) -> Section {
+        func numbers(_ value: KeyPath<Sample, Int64>) -> JSONValue {
+            .array(samples.map { .integer($0[keyPath: value]) })
+        }
+        var section = Section("soak")
+        section.facts = [
+            ("seconds", .integer(Int(soak.seconds))), ("logins", .integer(soak.logins)),
+            ("sampled_at_s", .array(samples.map { .integer(Int($0.at)) })), ("resident_kib", numbers(\.resident)),
+            ("descriptors", numbers(\.descriptors)), ("table_octets", numbers(\.octets)), ("rows", numbers(\.rows)),
+            ("dead_rows", numbers(\.deadRows)), ("wal_octets", numbers(\.log)),
+        ]
+        section.figures = [figure]
+        return section
+    }
+
+    private func judgement(_ growth: Growth) -> String? {
+        guard soak.seconds >= Self.judged else { return nil }
+        var sentences: [String] = []
+        if growth.resident >= Self.residentLimit {
+            sentences.append("resident memory grew by \(growth.resident.rounded(to: 2)) MiB an hour")
+        }
+        if growth.tables >= Self.tableLimit {
+            sentences.append("sessions and grants grew to \(growth.tables.rounded(to: 2)) times the octets per row")
+        }
+        if growth.descriptors > 0 { sentences.append("\(growth.descriptors) descriptors more at the end") }
+        return sentences.isEmpty ? nil : sentences.joined(separator: "; ")
+    }
+}
+
+/// What one moment of a soak shows.
+private struct Sample {
+    /// Seconds since the load began.
+    let at: Double
+    /// In KiB.
+    let resident: Int64
+    let descriptors: Int64
+    /// Of the tables of sessions and grants, with their indexes.
+    let octets: Int64
+    let rows: Int64
+    let deadRows: Int64
+    /// Octets of write-ahead log since the cluster was made.
+    let log: Int64
+
+    init(_ broker: Broker, _ installation: MeasuredInstallation, since start: Int64) async throws {
+        at = Double(ProcessClock.monotonic - start) / 1e9
+        resident = try ProcessStatus.kibibytes("VmRSS", of: broker.pid)
+        descriptors = Int64(try FileManager.default.contentsOfDirectory(atPath: "/proc/\(broker.pid)/fd").count)
+        let text = try await installation.cluster.sql(Self.statement, database: installation.database)
+        let numbers = text.split(separator: "|").compactMap { Int64($0) }
+        guard numbers.count == 3 else { throw ManagedProcess.Failure(description: "sizes of tables: \(text)") }
+        (octets, rows, deadRows) = (numbers[0], numbers[1], numbers[2])
+        log = try await installation.cluster.walPosition()
+    }
+
+    private static let statement = """
+        SELECT concat_ws('|',
+            pg_total_relation_size('native_sso.session') + pg_total_relation_size('native_sso.sso_grant'),
+            (SELECT count(*) FROM native_sso.session) + (SELECT count(*) FROM native_sso.sso_grant),
+            (SELECT sum(n_dead_tup) FROM pg_stat_user_tables
+             WHERE schemaname = 'native_sso' AND relname IN ('session', 'sso_grant')));
+        """
+}
+
+/// What the samples say together.
+private struct Growth {
+    /// MiB an hour: the regression line through the second half.
+    let resident: Double
+    /// Octets per row, the last to that after the first quarter.
+    let tables: Double
+    /// Between the same two samples.
+    let descriptors: Int64
+
+    init(_ samples: [Sample]) {
+        let half = samples.suffix((samples.count + 1) / 2)
+        let meanTime = half.map(\.at).reduce(0, +) / Double(max(half.count, 1))
+        let meanSize = half.map { Double($0.resident) }.reduce(0, +) / Double(max(half.count, 1))
+        let spread = half.map { ($0.at - meanTime) * ($0.at - meanTime) }.reduce(0, +)
+        let slope = half.map { ($0.at - meanTime) * (Double($0.resident) - meanSize) }.reduce(0, +)
+        resident = slope / max(spread, 1e-9) * 3600 / 1024
+        let first = samples.dropFirst(samples.count / 4).first
+        func each(_ sample: Sample?) -> Double { Double(sample?.octets ?? 0) / Double(max(sample?.rows ?? 0, 1)) }
+        tables = each(samples.last) / max(each(first), 1e-9)
+        descriptors = (samples.last?.descriptors ?? 0) - (first?.descriptors ?? 0)
+    }
+}
