@@ -126,10 +126,11 @@ let package = Package(
 
         // For those who meet it.
         .target(
-            name: "TokenVerifier", dependencies: ["JOSE", "StrictCoding"], path: "Sources/Libraries/TokenVerifier",
-            swiftSettings: strict),
+            name: "TokenVerifier",
+            dependencies: ["JOSE", "StrictCoding", .asyncHTTPClient, .crypto, .nioCore, .nioHTTP1],
+            path: "Sources/Libraries/TokenVerifier", swiftSettings: strict),
         .target(
-            name: "TokenVerifierHummingbird", dependencies: ["TokenVerifier", .hummingbird, .httpTypes],
+            name: "TokenVerifierHummingbird", dependencies: ["TokenVerifier", "JOSE", .hummingbird, .httpTypes],
             path: "Sources/Libraries/TokenVerifierHummingbird",
             swiftSettings: strict),
         .target(
@@ -294,7 +295,7 @@ let package = Package(
             name: "TokenVerifierHummingbirdTests",
             dependencies: [
                 "TokenVerifierHummingbird", "TokenVerifier", "JOSE", "StrictCoding", "BrokerTesting", .hummingbird,
-                .hummingbirdTesting, .httpTypes,
+                .hummingbirdTesting, .httpTypes, .crypto,
             ], path: "Tests/Libraries/TokenVerifierHummingbirdTests",
             swiftSettings: strict),
         .testTarget(

@@ -1,10 +1,8 @@
-import AsyncHTTPClient
 import HTTPTypes
 import Hummingbird
 import JOSE
 import Logging
 import NIOCore
-import NIOHTTP1
 import StrictCoding
 import TokenVerifier
 import TokenVerifierHummingbird
@@ -15,14 +13,13 @@ struct ResourceServer: Sendable {
     let port: Int
     /// Of the tokens.
     let issuer: String
-    /// The address of the issuer's key set.
-    let keys: String
+    let keys: HTTPKeySetLoader
     let audience: String
     let logger: Logger
 
     func application(onServerRunning: @escaping @Sendable () -> Void) async -> some ApplicationProtocol {
         let verifier = TokenVerifier(
-            issuer: issuer, algorithms: [.es256, .rs256], loader: HTTPKeySetLoader(address: keys),
+            issuer: issuer, algorithms: [.es256, .rs256], loader: keys,
             onLoadFailure: { [logger] in logger.error("the key set could not be loaded: \($0)") })
         await verifier.prepare()
         return Application(
@@ -70,22 +67,5 @@ private struct APIContext: AccessTokenRequestContext {
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
-    }
-}
-
-/// Gets the issuer's key set over HTTP.
-struct HTTPKeySetLoader: KeySetLoader {
-    let address: String
-
-    struct Refused: Error {
-        let status: UInt
-    }
-
-    func load() async throws -> KeySetDocument {
-        let response = try await PlainHTTP.client.execute(HTTPClientRequest(url: address), timeout: .seconds(5))
-        guard response.status == .ok else { throw Refused(status: response.status.code) }
-        let body = try await response.body.collect(upTo: 256 << 10)
-        return KeySetDocument(
-            octets: Array(body.readableBytesView), cacheControl: response.headers.first(name: "cache-control"))
     }
 }

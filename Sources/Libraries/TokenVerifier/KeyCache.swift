@@ -11,8 +11,14 @@ final class KeyCache: Sendable {
     private let sleep: @Sendable (Duration) async throws -> Void
     private let state = Mutex(State())
 
+    /// A key set as loaded. Another ``version`` means other keys.
+    struct LoadedKeys: Sendable {
+        let keys: JSONWebKeySet
+        let version: Int
+    }
+
     private struct State {
-        var keys: JSONWebKeySet?
+        var keys: LoadedKeys?
         var loadedAt: Duration = .zero
         var freshFor: Duration = .zero
         var lastAttempt: Duration?
@@ -36,7 +42,7 @@ final class KeyCache: Sendable {
     private struct TimedOut: Error {}
 
     /// The keys for verification. Waits only if no usable keys are cached.
-    func keys() async throws(KeysUnavailable) -> JSONWebKeySet {
+    func keys() async throws(KeysUnavailable) -> LoadedKeys {
         if let keys = state.withLock({ usableKeys(&$0) }) { return keys }
         await attempt()?.value
         guard let keys = state.withLock({ usableKeys(&$0) }) else { throw KeysUnavailable() }
@@ -46,7 +52,7 @@ final class KeyCache: Sendable {
     /// The keys after a token named an unknown one.
     ///
     /// - Throws: If the last load failed: the issuer may have the key.
-    func keysAfterMiss() async throws(KeysUnavailable) -> JSONWebKeySet {
+    func keysAfterMiss() async throws(KeysUnavailable) -> LoadedKeys {
         await attempt()?.value
         let (keys, failures) = state.withLock { ($0.keys, $0.failures) }
         guard let keys, failures == 0 else { throw KeysUnavailable() }
@@ -54,7 +60,7 @@ final class KeyCache: Sendable {
     }
 
     /// The cached keys, if usable. Starts a background load if they are old.
-    private func usableKeys(_ state: inout State) -> JSONWebKeySet? {
+    private func usableKeys(_ state: inout State) -> LoadedKeys? {
         guard let keys = state.keys else { return nil }
         let age = elapsed() - state.loadedAt
         guard age <= policy.staleIfError else { return nil }
@@ -80,7 +86,9 @@ final class KeyCache: Sendable {
             let document = try await documentInTime()
             let keys = try JSONWebKeySet(document: document.octets)
             state.withLock { state in
-                state.keys = keys
+                if state.keys?.keys != keys {
+                    state.keys = LoadedKeys(keys: keys, version: (state.keys?.version ?? 0) + 1)
+                }
                 state.loadedAt = elapsed()
                 state.freshFor = min(policy.refreshAfter, document.maximumAge ?? policy.refreshAfter)
                 state.failures = 0

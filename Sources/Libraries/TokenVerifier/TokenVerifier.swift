@@ -5,12 +5,13 @@ import StrictCoding
 ///
 /// Create one per issuer and service, and share it between requests.
 public struct TokenVerifier: Sendable {
-    private let issuer: String
+    let issuer: String
     private let algorithms: Set<SignatureAlgorithm>
     private let acceptsSenderConstrained: Bool
     private let subjectPrefix: String
     private let reservedPrefixes: Set<String>
     private let cache: KeyCache
+    private let verifiedTokens: VerifiedTokens?
     let endedSessions: EndedSessions?
     let now: @Sendable () -> Int64
 
@@ -27,6 +28,8 @@ public struct TokenVerifier: Sendable {
     ///     `subject_prefix`: its own tokens and the broker's then name one user alike. The broker's tokens have it already.
     ///   - reservedPrefixes: If the issuer is the identity provider without `subject_prefix`: those of all others. A token
     ///     whose `sub` begins with one is refused, as the broker refuses it.
+    ///   - cachedTokens: How many verified tokens it remembers, each with its claims, some 3 KiB. A remembered token needs no
+    ///     signature check until the issuer's keys change; everything else is checked again. 0: none.
     ///   - endedSessions: Sessions whose tokens are refused; `nil`: a token lives until `exp`. Run
     ///     ``EndedSessionPoller`` to fill it.
     ///   - clock: Measures the age of the key set.
@@ -35,7 +38,7 @@ public struct TokenVerifier: Sendable {
     public init<C: Clock>(
         issuer: String, algorithms: Set<SignatureAlgorithm>, loader: any KeySetLoader,
         policy: KeyCachePolicy = KeyCachePolicy(), acceptsSenderConstrained: Bool = false,
-        subjectPrefix: String = "", reservedPrefixes: Set<String> = [],
+        subjectPrefix: String = "", reservedPrefixes: Set<String> = [], cachedTokens: Int = 1000,
         endedSessions: EndedSessions? = nil, clock: C = ContinuousClock(),
         now: (@Sendable () -> Int64)? = nil, onLoadFailure: @escaping @Sendable (any Error) -> Void = { _ in }
     ) where C.Duration == Duration {
@@ -45,6 +48,7 @@ public struct TokenVerifier: Sendable {
         self.subjectPrefix = subjectPrefix
         self.reservedPrefixes = reservedPrefixes
         self.endedSessions = endedSessions
+        verifiedTokens = cachedTokens > 0 ? VerifiedTokens(capacity: cachedTokens) : nil
         cache = KeyCache(loader: loader, policy: policy, clock: clock, onLoadFailure: onLoadFailure)
         self.now = now ?? systemTime
     }
@@ -76,10 +80,7 @@ public struct TokenVerifier: Sendable {
     func claims(
         of token: String, audience: String, leeway: Duration
     ) async throws(VerificationError) -> AccessTokenClaims {
-        let claims = try AccessTokenClaims(
-            try await verifiedClaims(of: token, type: "at+jwt"), subjectPrefix: subjectPrefix,
-            reservedPrefixes: reservedPrefixes)
-        guard claims.issuer.hasSameOctets(as: issuer) else { throw VerificationError(.wrongIssuer) }
+        let claims = try await signedClaims(of: token)
         guard claims.audience.contains(where: { $0.hasSameOctets(as: audience) }) else {
             throw VerificationError(.wrongAudience)
         }
@@ -88,24 +89,38 @@ public struct TokenVerifier: Sendable {
         return claims
     }
 
+    /// Checks what no time changes: form, type, algorithm, key, signature, and the form of the claims.
+    private func signedClaims(of text: String) async throws(VerificationError) -> AccessTokenClaims {
+        let keys = try await usableKeys()
+        let digest = verifiedTokens.map { _ in VerifiedTokens.digest(of: text) }
+        if let digest, let claims = verifiedTokens?.claims(of: digest, keys: keys.version) { return claims }
+        let (verified, by) = try await verifiedClaims(of: text, type: "at+jwt", keys)
+        let claims = try AccessTokenClaims(verified, subjectPrefix: subjectPrefix, reservedPrefixes: reservedPrefixes)
+        guard claims.issuer.hasSameOctets(as: issuer) else { throw VerificationError(.wrongIssuer) }
+        if let digest { verifiedTokens?.insert(claims, of: digest, keys: by) }
+        return claims
+    }
+
+    private func usableKeys() async throws(VerificationError) -> KeyCache.LoadedKeys {
+        try await VerificationError.keys { () async throws(KeyCache.KeysUnavailable) in try await cache.keys() }
+    }
+
     /// Checks form, type, algorithm, key and signature, before any claim is used.
+    /// - Returns: The claims, and the version of the key set that verified them.
     private func verifiedClaims(
-        of text: String, type: String
-    ) async throws(VerificationError) -> JSONObject {
+        of text: String, type: String, _ keys: KeyCache.LoadedKeys
+    ) async throws(VerificationError) -> (JSONObject, Int) {
         let token = try parse(text, type: type)
-        let keys = try await VerificationError.keys { () async throws(KeyCache.KeysUnavailable) in
-            try await cache.keys()
-        }
-        switch verified(token, by: keys) {
-        case .success(let verified): return verified.claims
+        switch verified(token, by: keys.keys) {
+        case .success(let verified): return (verified.claims, keys.version)
         case .failure(.unknownKey): break
         case .failure(let error): throw VerificationError(error)
         }
         let newer = try await VerificationError.keys { () async throws(KeyCache.KeysUnavailable) in
             try await cache.keysAfterMiss()
         }
-        switch verified(token, by: newer) {
-        case .success(let verified): return verified.claims
+        switch verified(token, by: newer.keys) {
+        case .success(let verified): return (verified.claims, newer.version)
         case .failure(let error): throw VerificationError(error)
         }
     }
@@ -125,7 +140,7 @@ public struct TokenVerifier: Sendable {
     ///
     /// - Throws: ``VerificationError``; `malformedClaim` if it is another event.
     func endedSession(of token: String) async throws(VerificationError) -> String {
-        let claims = try await verifiedClaims(of: token, type: "secevent+jwt")
+        let (claims, _) = try await verifiedClaims(of: token, type: "secevent+jwt", try await usableKeys())
         guard claims.string("iss")?.hasSameOctets(as: issuer) == true else { throw VerificationError(.wrongIssuer) }
         let event = "https://schemas.openid.net/secevent/caep/event-type/session-revoked"
         guard let events = claims.object("events"), events.count == 1, events.object(event) != nil else {
@@ -154,8 +169,8 @@ public struct TokenVerifier: Sendable {
 
 extension VerificationError {
     fileprivate static func keys(
-        _ load: () async throws(KeyCache.KeysUnavailable) -> JSONWebKeySet
-    ) async throws(VerificationError) -> JSONWebKeySet {
+        _ load: () async throws(KeyCache.KeysUnavailable) -> KeyCache.LoadedKeys
+    ) async throws(VerificationError) -> KeyCache.LoadedKeys {
         do throws(KeyCache.KeysUnavailable) {
             return try await load()
         } catch {
@@ -166,13 +181,13 @@ extension VerificationError {
 
 extension TokenVerifier {
     /// Tolerated age of a proof, and lead of the device's clock, in seconds.
-    private static let oldestProof: Int64 = 60
-    private static let furthestAhead: Int64 = 30
+    static let oldestProof: Int64 = 60
+    static let furthestAhead: Int64 = 30
 
     /// Verifies an access token from `Authorization: DPoP …` together with its proof. RFC 9449 §7.1.
     ///
-    /// Does not check what ``verify(_:audience:leeway:)`` leaves out, and not whether the proof was used before. To
-    /// prevent replay, store the `jti` of each proof with its key for 90 s (§11.1).
+    /// Does not check what ``verify(_:audience:leeway:)`` leaves out, and not whether the proof was used before: for that,
+    /// give the proof to ``UsedProofs`` (§11.1).
     /// - Parameters:
     ///   - proofs: Every `DPoP` header field of the request.
     ///   - method: The HTTP method of the request.

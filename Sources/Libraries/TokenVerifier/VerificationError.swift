@@ -42,6 +42,10 @@ public struct VerificationError: Error, Sendable, Hashable, CustomStringConverti
         public static let notSenderConstrained = Code("not_sender_constrained")
         /// The DPoP proof is invalid, or is for another request, token or key (RFC 9449 §4.3).
         public static let invalidProof = Code("invalid_proof")
+        /// The proof was used before (RFC 9449 §11.1).
+        public static let usedProof = Code("used_proof")
+        /// ``UsedProofs`` is full. An outage: answer 503, not 401.
+        public static let tooManyProofs = Code("too_many_proofs")
         /// The token is valid, but lacks a required scope (RFC 6750 §3.1).
         public static let insufficientScope = Code("insufficient_scope")
         /// The issuer's keys could not be loaded. An outage: answer 503, not 401.

@@ -1,14 +1,19 @@
 import HTTPTypes
 import Hummingbird
+import JOSE
 import TokenVerifier
 
-/// The challenges of RFC 6750 §3. All information is in the header; bodies are empty.
+/// The challenges of RFC 6750 §3 and RFC 9449 §7.1. All information is in the header; bodies are empty.
 struct BearerChallenge: Sendable {
     private let realm: String
+    private let takesBearer: Bool
+    private let takesProofs: Bool
 
     /// - Parameter realm: Shown to clients; characters that a quoted string cannot contain are removed.
-    init(realm: String) {
+    init(realm: String, takes proofs: ProofPolicy? = nil) {
         self.realm = Self.quotable(realm)
+        takesBearer = proofs?.isRequired != true
+        takesProofs = proofs != nil
     }
 
     /// No credentials: no error code, to reveal nothing (§3.1).
@@ -23,7 +28,7 @@ struct BearerChallenge: Sendable {
 
     func refusal(_ error: VerificationError, requiredScope: [String]) -> Response {
         switch error.code {
-        case .keysUnavailable, .endedSessionsUnknown:
+        case .keysUnavailable, .endedSessionsUnknown, .tooManyProofs:
             Response(status: .serviceUnavailable, headers: [.retryAfter: "5", .cacheControl: "no-store"])
         case .insufficientScope:
             response(
@@ -33,15 +38,28 @@ struct BearerChallenge: Sendable {
             response(.unauthorized, [("error", "invalid_token"), ("error_description", "The access token expired")])
         case .sessionEnded:
             response(.unauthorized, [("error", "invalid_token"), ("error_description", "The session ended")])
+        case .invalidProof, .usedProof:
+            response(.unauthorized, [("error", "invalid_dpop_proof")])
         default:
             response(.unauthorized, [("error", "invalid_token")])
         }
     }
 
     private func response(_ status: HTTPResponse.Status, _ parameters: [(name: String, value: String)]) -> Response {
-        let challenge = ([("realm", realm)] + parameters).map { "\($0.0)=\"\($0.1)\"" }.joined(separator: ", ")
-        return Response(
-            status: status, headers: [.wwwAuthenticate: "Bearer " + challenge, .cacheControl: "no-store"])
+        var headers: HTTPFields = [.cacheControl: "no-store"]
+        let all = [("realm", realm)] + parameters
+        if takesBearer { headers.append(HTTPField(name: .wwwAuthenticate, value: Self.challenge("Bearer", all))) }
+        if takesProofs {
+            headers.append(
+                HTTPField(name: .wwwAuthenticate, value: Self.challenge("DPoP", all + [("algs", Self.algorithms)])))
+        }
+        return Response(status: status, headers: headers)
+    }
+
+    private static let algorithms = DPoPProof.algorithms.map(\.rawValue).sorted().joined(separator: " ")
+
+    private static func challenge(_ scheme: String, _ parameters: [(name: String, value: String)]) -> String {
+        scheme + " " + parameters.map { "\($0.name)=\"\($0.value)\"" }.joined(separator: ", ")
     }
 
     private static func quotable(_ text: String) -> String {

@@ -1,35 +1,48 @@
 import HTTPTypes
 public import Hummingbird
+import JOSE
 public import TokenVerifier
 
-/// Requires a verified access token with sufficient scope, and stores its claims in the context. RFC 6750.
+/// Requires a verified access token with sufficient scope, and stores its claims in the context. RFC 6750, RFC 9449 §7.
 ///
 /// It reads the token from the `Authorization` field only: in a query, it would appear in logs and histories
 /// (RFC 6750 §5.3). It logs nothing of the token.
 public struct BearerTokenMiddleware<Context: AccessTokenRequestContext>: RouterMiddleware {
-    private let verifier: TokenVerifier
+    private let verifier: TokenVerifierSet
     private let audience: String
     private let scope: [String]
+    private let proofs: ProofPolicy?
     private let leeway: Duration
     private let challenge: BearerChallenge
 
     /// Creates the middleware for one resource server.
     ///
     /// - Parameters:
-    ///   - verifier: Verifies the tokens.
+    ///   - verifiers: One for each issuer whose tokens are taken.
     ///   - audience: The name of this resource server in `aud`.
     ///   - scope: The scopes that every request needs.
+    ///   - proofs: How tokens are taken that are bound to a key (DPoP); nil: not at all.
     ///   - realm: Shown to clients in `WWW-Authenticate`.
     ///   - leeway: Tolerated clock difference for `exp` and `nbf`; 5 s by default, at most 60 s.
     public init(
-        verifier: TokenVerifier, audience: String, scope: [String] = [], realm: String = "api",
-        leeway: Duration = .seconds(5)
+        verifiers: [TokenVerifier], audience: String, scope: [String] = [], proofs: ProofPolicy? = nil,
+        realm: String = "api", leeway: Duration = .seconds(5)
     ) {
-        self.verifier = verifier
+        verifier = TokenVerifierSet(verifiers)
         self.audience = audience
         self.scope = scope
+        self.proofs = proofs
         self.leeway = leeway
-        challenge = BearerChallenge(realm: realm)
+        challenge = BearerChallenge(realm: realm, takes: proofs)
+    }
+
+    /// The same for one issuer.
+    public init(
+        verifier: TokenVerifier, audience: String, scope: [String] = [], proofs: ProofPolicy? = nil,
+        realm: String = "api", leeway: Duration = .seconds(5)
+    ) {
+        self.init(
+            verifiers: [verifier], audience: audience, scope: scope, proofs: proofs, realm: realm, leeway: leeway)
     }
 
     /// Responds without calling `next`: 400 for a malformed field, 401 without a valid token, 403 without the scope,
@@ -39,15 +52,17 @@ public struct BearerTokenMiddleware<Context: AccessTokenRequestContext>: RouterM
     ) async throws -> Response {
         let fields = request.headers[values: .authorization]
         guard fields.count <= 1 else { return challenge.malformedRequest }
-        let token: String
-        switch fields.first.map(BearerCredentials.init) ?? .otherScheme {
-        case .token(let text): token = text
-        case .malformed: return challenge.malformedRequest
-        case .otherScheme: return challenge.credentialsMissing
-        }
         let claims: AccessTokenClaims
         do throws(VerificationError) {
-            claims = try await verifier.verify(token, audience: audience, leeway: leeway)
+            switch fields.first.map(BearerCredentials.init) ?? .otherScheme {
+            case .bearer(let token) where proofs?.isRequired != true:
+                claims = try await verifier.verify(token, audience: audience, leeway: leeway)
+            case .proven(let token):
+                guard let proofs else { return challenge.credentialsMissing }
+                claims = try await verify(token, request, proofs)
+            case .malformed: return challenge.malformedRequest
+            case .bearer, .otherScheme: return challenge.credentialsMissing
+            }
             try claims.requires(scope: scope)
         } catch {
             return challenge.refusal(error, requiredScope: scope)
@@ -56,19 +71,54 @@ public struct BearerTokenMiddleware<Context: AccessTokenRequestContext>: RouterM
         context.accessToken = claims
         return try await next(request, context)
     }
+
+    private func verify(
+        _ token: String, _ request: Request, _ policy: ProofPolicy
+    ) async throws(VerificationError) -> AccessTokenClaims {
+        guard let target = TargetURI(policy.origin + request.uri.path) else { throw VerificationError(.invalidProof) }
+        let (claims, proof) = try await verifier.verify(
+            token, proofs: request.headers[values: .dpop], method: request.method.rawValue, target: target,
+            audience: audience, leeway: leeway)
+        try policy.used.use(proof)
+        return claims
+    }
 }
 
-/// The content of an `Authorization` field, RFC 6750 §2.1 and RFC 9110 §11.4.
+/// How an API takes access tokens that are bound to a key. RFC 9449 §7.
+public struct ProofPolicy: Sendable {
+    /// The API's own URL up to the path, as clients address it: `https://api.example.com`. Proofs name it as `htu`.
+    public var origin: String
+    /// Whether a token without a bound key is refused.
+    public var isRequired: Bool
+    /// Which proofs were used.
+    public var used: UsedProofs
+
+    /// Bearer tokens are taken, too, unless `isRequired`.
+    public init(origin: String, isRequired: Bool = false, used: UsedProofs = UsedProofs()) {
+        self.origin = origin
+        self.isRequired = isRequired
+        self.used = used
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let dpop = HTTPField.Name("DPoP")!
+}
+
+/// The content of an `Authorization` field, RFC 6750 §2.1, RFC 9449 §7.1 and RFC 9110 §11.4.
 enum BearerCredentials: Equatable {
-    case token(String)
-    /// `Bearer` without exactly one token.
+    case bearer(String)
+    /// With `DPoP` as scheme.
+    case proven(String)
+    /// One of the two schemes without exactly one token.
     case malformed
     /// Another scheme or an empty field: treated as no credentials.
     case otherScheme
 
     init(_ field: String) {
         let parts = field.split(separator: " ", omittingEmptySubsequences: true)
-        guard let scheme = parts.first, scheme.utf8.count == 6, scheme.lowercased() == "bearer" else {
+        let scheme = parts.first.map { $0.utf8.count <= 6 ? $0.lowercased() : "" }
+        guard let scheme, scheme == "bearer" || scheme == "dpop" else {
             self = .otherScheme
             return
         }
@@ -76,7 +126,7 @@ enum BearerCredentials: Equatable {
             self = .malformed
             return
         }
-        self = .token(String(parts[1]))
+        self = scheme == "bearer" ? .bearer(String(parts[1])) : .proven(String(parts[1]))
     }
 
     /// `b64token`, RFC 6750 §2.1.

@@ -1,4 +1,5 @@
 import BrokerTesting
+import Crypto
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -27,7 +28,8 @@ import TokenVerifierHummingbird
     private static let now: Int64 = 1_795_000_000
 
     private func withServer(
-        isDown: Bool = false, _ body: @Sendable (any TestClientProtocol) async throws -> Void
+        isDown: Bool = false, proofs: ProofPolicy? = nil,
+        _ body: @Sendable (any TestClientProtocol) async throws -> Void
     ) async throws {
         let loader = FixedLoader(document: isDown ? nil : try TestKey.document([try TestKey.shared(.es256)]))
         let verifier = TokenVerifier(
@@ -36,7 +38,8 @@ import TokenVerifierHummingbird
         router.get("open") { _, context in try context.requireAccessToken().subject }
         let api = router.group().add(
             middleware: BearerTokenMiddleware(
-                verifier: verifier, audience: "https://api.example.com", scope: ["orders.read"], realm: "a\"p\\i\n"))
+                verifier: verifier, audience: "https://api.example.com", scope: ["orders.read"], proofs: proofs,
+                realm: "a\"p\\i\n"))
         api.get("orders") { _, context in try context.requireAccessToken().subject }
         api.group().add(middleware: ScopeMiddleware("orders.write")).post("orders") { _, context in
             try context.requireAccessToken().clientID
@@ -44,12 +47,14 @@ import TokenVerifierHummingbird
         try await Application(router: router).test(.router, body)
     }
 
-    private func token(scope: String = "orders.read", expires: Int64 = 300) throws -> String {
+    /// - Parameter bound: Whose key the token is bound to.
+    private func token(scope: String = "orders.read", expires: Int64 = 300, bound: TestKey? = nil) throws -> String {
         try TestKey.shared(.es256).sign(
             header: #"{"alg":"ES256","kid":"test-ES256","typ":"at+jwt"}"#,
             payload:
                 #"{"iss":"https://sso.example.com","sub":"alice","aud":"https://api.example.com","client_id":"app-two","#
-                + #""iat":\#(Self.now),"exp":\#(Self.now + expires),"jti":"1","scope":"\#(scope)"}"#)
+                + #""iat":\#(Self.now),"exp":\#(Self.now + expires),"jti":"1","scope":"\#(scope)""#
+                + (bound.map { #","cnf":{"jkt":"\#(TestProof.thumbprint(of: $0))"}"# } ?? "") + "}")
     }
 
     private func get(
@@ -153,6 +158,88 @@ import TokenVerifierHummingbird
         try await withServer { client in
             let response = try await get(client, "Bearer \(try token())", path: "/open")
             #expect(response.status == .unauthorized)
+        }
+    }
+
+    // MARK: Bound tokens, RFC 9449 §7
+
+    private func prove(
+        _ token: String, by key: TestKey, for target: String = "https://api.example.com/orders",
+        _ bend: (inout TestProof) -> Void = { _ in }
+    ) throws -> HTTPFields {
+        var proof = TestProof(by: key, for: target, at: Self.now)
+        proof.claims["htm"] = .string("GET")
+        proof.claims["ath"] = .string(Base64URL.encode(Array(SHA256.hash(data: Array(token.utf8)))))
+        bend(&proof)
+        return [.authorization: "DPoP \(token)", HTTPField.Name("DPoP")!: try proof.signed()]
+    }
+
+    private static let algorithms = "ES256 ES384 Ed25519 EdDSA PS256 RS256"
+
+    @Test func aBoundTokenNeedsAProofThatWorksOnce() async throws {
+        let key = try TestKey(.es256, keyID: nil)
+        let bound = try token(bound: key)
+        try await withServer(proofs: ProofPolicy(origin: "https://api.example.com")) { client in
+            let fields = try prove(bound, by: key)
+            let good = try await client.execute(uri: "/orders?page=2", method: .get, headers: fields)
+            #expect(good.status == .ok)
+            let again = try await client.execute(uri: "/orders", method: .get, headers: fields)
+            #expect(again.status == .unauthorized)
+            #expect(
+                again.headers[values: .wwwAuthenticate].last
+                    == #"DPoP realm="api", error="invalid_dpop_proof", algs="\#(Self.algorithms)""#)
+            // As a bearer token it is refused, and a plain token is taken.
+            let bearer = try await get(client, "Bearer \(bound)")
+            #expect(bearer.status == .unauthorized)
+            #expect(bearer.headers[values: .wwwAuthenticate].count == 2)
+            let plain = try await get(client, "Bearer \(try token())")
+            #expect(plain.status == .ok)
+        }
+    }
+
+    @Test(arguments: ["other key", "other path", "other method", "old", "other token", "no proof", "not bound"])
+    func whatIsWrongWithAProof(fault: String) async throws {
+        let key = try TestKey(.es256, keyID: nil)
+        let bound = try token(bound: fault == "not bound" ? nil : key)
+        try await withServer(proofs: ProofPolicy(origin: "https://api.example.com")) { client in
+            var fields = try prove(
+                bound, by: fault == "other key" ? try TestKey(.es256, keyID: nil) : key,
+                for: fault == "other path" ? "https://api.example.com/profile" : "https://api.example.com/orders"
+            ) { proof in
+                switch fault {
+                case "other method": proof.claims["htm"] = .string("POST")
+                case "old": proof.claims["iat"] = .number(JSONNumber(Self.now - 61))
+                case "other token": proof.claims["ath"] = .string(Base64URL.encode([UInt8](repeating: 1, count: 32)))
+                default: break
+                }
+            }
+            if fault == "no proof" { fields[HTTPField.Name("DPoP")!] = nil }
+            let response = try await client.execute(uri: "/orders", method: .get, headers: fields)
+            #expect(response.status == .unauthorized)
+            let error = fault == "not bound" ? "invalid_token" : "invalid_dpop_proof"
+            #expect(response.headers[values: .wwwAuthenticate].last?.contains("error=\"\(error)\"") == true)
+        }
+    }
+
+    @Test func anAPICanRequireProofs() async throws {
+        try await withServer(proofs: ProofPolicy(origin: "https://api.example.com", isRequired: true)) { client in
+            let plain = try await get(client, "Bearer \(try token())")
+            #expect(plain.status == .unauthorized)
+            #expect(
+                plain.headers[values: .wwwAuthenticate] == [#"DPoP realm="api", algs="\#(Self.algorithms)""#])
+        }
+    }
+
+    /// Full, it must not forget a proof; that is an outage.
+    @Test func tooManyProofsAre503() async throws {
+        let key = try TestKey(.es256, keyID: nil)
+        let policy = ProofPolicy(origin: "https://api.example.com", used: UsedProofs(capacity: 1))
+        try await withServer(proofs: policy) { client in
+            let bound = try token(bound: key)
+            let first = try await client.execute(uri: "/orders", method: .get, headers: try prove(bound, by: key))
+            #expect(first.status == .ok)
+            let second = try await client.execute(uri: "/orders", method: .get, headers: try prove(bound, by: key))
+            #expect(second.status == .serviceUnavailable)
         }
     }
 }

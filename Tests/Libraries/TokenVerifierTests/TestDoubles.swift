@@ -41,25 +41,39 @@ final class ScriptedLoader: KeySetLoader {
     }
 }
 
+/// A wall clock that a test moves.
+final class ManualTime: Sendable {
+    private let seconds = Atomic<Int64>(Resource.now)
+
+    var now: Int64 { seconds.load(ordering: .relaxed) }
+    func advance(by count: Int64) { seconds.add(count, ordering: .relaxed) }
+}
+
 /// A resource server's verifier, with everything around it under the test's control.
 struct Resource {
     static let now: Int64 = 1_795_000_000
 
     let clock = ManualClock()
+    /// Seconds since 1970.
+    let time = ManualTime()
     let loader = ScriptedLoader()
     let failures = AsyncStream<Void>.makeStream()
     private let failureCount = FailureCount()
     let verifier: TokenVerifier
+    private let issuer: String
 
     init(
-        algorithms: Set<SignatureAlgorithm> = [.es256], policy: KeyCachePolicy = .init(),
-        acceptsSenderConstrained: Bool = false, subjectPrefix: String = "", reservedPrefixes: Set<String> = []
+        issuer: String = "https://sso.example.com", algorithms: Set<SignatureAlgorithm> = [.es256],
+        policy: KeyCachePolicy = .init(),
+        acceptsSenderConstrained: Bool = false, subjectPrefix: String = "", reservedPrefixes: Set<String> = [],
+        cachedTokens: Int = 1000
     ) {
+        self.issuer = issuer
         let failures = failures.continuation
         verifier = TokenVerifier(
-            issuer: "https://sso.example.com", algorithms: algorithms, loader: loader, policy: policy,
+            issuer: issuer, algorithms: algorithms, loader: loader, policy: policy,
             acceptsSenderConstrained: acceptsSenderConstrained, subjectPrefix: subjectPrefix,
-            reservedPrefixes: reservedPrefixes, clock: clock, now: { Self.now },
+            reservedPrefixes: reservedPrefixes, cachedTokens: cachedTokens, clock: clock, now: { [time] in time.now },
             onLoadFailure: { [failureCount] _ in
                 failureCount.value.add(1, ordering: .relaxed)
                 failures.yield()
@@ -73,7 +87,7 @@ struct Resource {
     /// A flawless access token, or one with other claims.
     func token(_ key: TestKey, type: String? = "at+jwt", _ changes: [(String, JSONValue?)] = []) throws -> String {
         var claims = JSONObject()
-        claims["iss"] = .string("https://sso.example.com")
+        claims["iss"] = .string(issuer)
         claims["sub"] = .string("248289761001")
         claims["aud"] = .string("https://api.example.com")
         claims["client_id"] = .string("app-two")

@@ -155,6 +155,10 @@ struct BenchmarkRun {
         report.sections.append(try await FailoverRun(progress: Self.say).section())
     }
 
+    mutating func verifier() async throws {
+        report.sections.append(try await VerifierRun(options: options, progress: Self.say).section())
+    }
+
     /// - Returns: What grew too much.
     mutating func soak(_ soak: SoakOptions) async throws -> String? {
         let run = SoakRun(installation: try await installation(Algorithms()), soak: soak, progress: Self.say)

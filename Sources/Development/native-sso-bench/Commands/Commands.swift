@@ -3,7 +3,7 @@ import ArgumentParser
 struct AllCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "all",
-        abstract: "Everything below but connections, logout, failover, soak, fuzz, races and timing.")
+        abstract: "Everything below but connections, logout, failover, soak, verifier, fuzz, races and timing.")
 
     @OptionGroup var options: LoadOptions
     @OptionGroup var requests: RequestOptions
@@ -98,5 +98,16 @@ struct FailoverCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await BenchmarkRun.perform(options) { run in try await run.failover() }
+    }
+}
+
+struct VerifierCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verifier", abstract: "What `TokenVerifier` costs an API beside the bare signature check.")
+
+    @OptionGroup var options: LoadOptions
+
+    func run() async throws {
+        try await BenchmarkRun.perform(options) { run in try await run.verifier() }
     }
 }

@@ -17,6 +17,8 @@ enum Metric: String, CaseIterable, Sendable {
     /// Of one request, by `openssl speed` or swift-crypto in the same round.
     case cryptography = "raw_cryptography_us"
     case cryptographyRatio = "broker_cpu_to_raw_cryptography"
+    /// The same for the verification of an access token by `TokenVerifier`.
+    case verifierRatio = "verifier_cpu_to_raw_cryptography"
     case commits = "commits_per_operation"
     case walOctets = "wal_octets"
     /// Of those, the images of whole pages: each page is logged once as it is, when it is first changed after a checkpoint.
@@ -76,6 +78,7 @@ enum Metric: String, CaseIterable, Sendable {
         case .generatorCPU: "generator µs"
         case .cryptography: "crypto µs"
         case .cryptographyRatio: "broker/crypto"
+        case .verifierRatio: "verifier/crypto"
         case .commits: "commits"
         case .walOctets: "WAL octets"
         case .pageImages: "of page images"

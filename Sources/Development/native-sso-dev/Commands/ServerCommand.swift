@@ -1,6 +1,7 @@
 import ArgumentParser
 import Hummingbird
 import Logging
+import TokenVerifier
 
 struct ServerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -23,6 +24,9 @@ struct ServerCommand: AsyncParsableCommand {
     var audience: String
 
     func run() async throws {
+        guard let keys = HTTPKeySetLoader(keys) else {
+            throw ValidationError("--keys is an https URL, or an http URL at this machine")
+        }
         let server = ResourceServer(
             name: name, port: port, issuer: issuer, keys: keys, audience: audience,
             logger: Logger(label: name, factory: StreamLogHandler.standardError(label:)))
