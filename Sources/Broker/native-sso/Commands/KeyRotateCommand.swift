@@ -31,12 +31,14 @@ struct KeyRotateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.configuration()
-        let provider = configuration.keys.provider()
+        let provider = try configuration.keys.provider()
         let rotation = KeyRotation(configuration)
         let (records, instant) = try await options.administer { registry in
             (try await registry.keys().records, try await registry.now())
         }
-        let due = rotation.due(use.use, kind, among: records, every: now ? 0 : every, at: instant)
+        // The database rounds the times of a key to seconds, so that they may lie half a second ahead.
+        let due = rotation.due(
+            use.use, kind, among: records, every: now ? 0 : every, at: now ? instant.adding(1) : instant)
         let name = "\(kind.rawValue) key for \(use.rawValue)"
         switch due {
         case .wait(let until):
