@@ -123,7 +123,7 @@ package final class BrokerMetrics: Sendable {
             if name != family { text.family(name, sample.help.description, sample.kind) }
             family = name
             guard let value = sample.value else { continue }
-            text.sample(name, sample.label.map { [($0.name.description, $0.value)] } ?? [], value)
+            text.sample(name, sample.labels.map { ($0.name.description, $0.value) }, value)
         }
         return text.text
     }

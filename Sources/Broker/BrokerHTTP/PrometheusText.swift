@@ -73,18 +73,18 @@ package struct MetricSample: Sendable {
     package let kind: Kind
     /// `nil`: no value is known yet.
     package let value: Double?
-    /// Its values come from the configuration, the registry or a closed set; `nil`: the sample has no label.
-    package let label: Label?
+    /// Their values come from the configuration, the registry or a closed set.
+    package let labels: [Label]
 
     package init(
         _ name: StaticString, _ help: StaticString, _ kind: Kind, _ value: some BinaryInteger, label: Label? = nil
     ) {
-        self.init(name, help, kind, of: Double(value), label: label)
+        self.init(name, help, kind, of: Double(value), labels: label.map { [$0] } ?? [])
     }
 
     /// A value that need not be whole, for example seconds.
-    package init(_ name: StaticString, _ help: StaticString, _ kind: Kind, of value: Double?, label: Label? = nil) {
-        self.label = label
+    package init(_ name: StaticString, _ help: StaticString, _ kind: Kind, of value: Double?, labels: [Label] = []) {
+        self.labels = labels
         self.name = name
         self.help = help
         self.kind = kind
@@ -95,9 +95,16 @@ package struct MetricSample: Sendable {
     package static func each(
         _ name: StaticString, _ help: StaticString, _ kind: Kind, _ values: [(label: Label, value: Double)]
     ) -> [MetricSample] {
+        each(name, help, kind, labels: values.map { ([$0.label], $0.value) })
+    }
+
+    /// The same, for samples with several labels.
+    package static func each(
+        _ name: StaticString, _ help: StaticString, _ kind: Kind, labels values: [(labels: [Label], value: Double)]
+    ) -> [MetricSample] {
         values.isEmpty
             ? [MetricSample(name, help, kind, of: nil)]
-            : values.map { MetricSample(name, help, kind, of: $0.value, label: $0.label) }
+            : values.map { MetricSample(name, help, kind, of: $0.value, labels: $0.labels) }
     }
 }
 

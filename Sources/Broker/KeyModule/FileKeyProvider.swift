@@ -4,12 +4,21 @@ import StrictCoding
 
 /// Keys in the files of one directory: one PKCS #8 PEM per signing key, 32 octets per MAC key.
 ///
+/// With a passphrase, new signing keys are encrypted. Files with and without one are read.
+///
 /// Each call opens the directory again, so new keys and corrected owners take effect without a restart.
 package struct FileKeyProvider: KeyProvider {
     let path: String
+    private let passphrase: SecureBytes?
 
     package init(directory path: String) {
         self.path = path
+        passphrase = nil
+    }
+
+    package init(directory path: String, passphrase: String) throws(KeyError) {
+        self.path = path
+        self.passphrase = try SecureBytes(passphrase)
     }
 
     /// Throws if the directory itself is unusable.
@@ -23,7 +32,7 @@ package struct FileKeyProvider: KeyProvider {
         let publicKey = try key.publicKey(algorithm)
         let kid = Base64URL.encode(publicKey.thumbprint)
         let reference = KeyReference.signing(kid: kid).fileName
-        try directory.write(try PrivateKeyPEM.encode(key), to: reference)
+        try directory.write(try PrivateKeyPEM.encode(key, passphrase), to: reference)
         return GeneratedKey(signing: publicKey, reference: reference, algorithm: algorithm)
     }
 
@@ -48,15 +57,15 @@ package struct FileKeyProvider: KeyProvider {
         let directory = try KeyDirectory(path)
         let name = try Self.fileName(record)
         let path = directory.path(of: name)
-        let key = try Self.decode(try directory.read(name), record, path)
+        let key = try decode(try directory.read(name), record, path)
         let signingKey = try EVPSigningKey(key, algorithm: record.algorithm)
         try Self.check(Base64URL.encode(signingKey.publicKey.thumbprint), record, path)
         return signingKey
     }
 
-    private static func decode(_ pem: SecureBytes, _ record: KeyRecord, _ path: String) throws(KeyError) -> EVPKey {
+    private func decode(_ pem: SecureBytes, _ record: KeyRecord, _ path: String) throws(KeyError) -> EVPKey {
         do throws(KeyFileDefect) {
-            let key = try PrivateKeyPEM.decode(pem)
+            let key = try PrivateKeyPEM.decode(pem, passphrase)
             try key.check(for: record.algorithm)
             return key
         } catch {
@@ -77,7 +86,33 @@ package struct FileKeyProvider: KeyProvider {
         try KeyDirectory(path).remove(try Self.fileName(record))
     }
 
-    private static func fileName(_ record: KeyRecord) throws(KeyError) -> String {
+    /// Copies the file of a key to the directory of `other`, unless that has it. Both files must hold the key of `record`.
+    /// - Returns: Whether it was copied. Throws if a file of that name holds something else, which stays as it is.
+    package func copy(_ record: KeyRecord, to other: FileKeyProvider) throws(KeyError) -> Bool {
+        let name = try Self.fileName(record)
+        if try KeyDirectory(other.path).has(name) {
+            try other.verify(record)
+            return false
+        }
+        try verify(record)
+        try KeyDirectory(other.path).write(try KeyDirectory(path).read(name), to: name)
+        return true
+    }
+
+    private func verify(_ record: KeyRecord) throws(KeyError) {
+        if record.use == .accessToken { _ = try signingKey(record) } else { _ = try macKey(record) }
+    }
+
+    /// What protects the file of a key, for people. Throws if it cannot be read.
+    package func protection(of record: KeyRecord) throws(KeyError) -> String {
+        let directory = try KeyDirectory(path)
+        let name = try Self.fileName(record)
+        let isEncrypted = PrivateKeyPEM.isEncrypted(try directory.read(name))
+        return "file, mode \(KeyFileDefect.octal(try directory.mode(of: name))), "
+            + (isEncrypted ? "encrypted" : "not encrypted")
+    }
+
+    static func fileName(_ record: KeyRecord) throws(KeyError) -> String {
         guard record.algorithm.serves(record.use) else { throw .algorithmDoesNotFit(record.algorithm, record.use) }
         guard let reference = KeyReference(record.reference, use: record.use) else {
             throw .badReference(record.reference)
@@ -89,50 +124,5 @@ package struct FileKeyProvider: KeyProvider {
         guard kid.hasSameOctets(as: record.kid) else {
             throw .otherKey(path: path, expected: record.kid, found: kid)
         }
-    }
-}
-
-/// Stores private keys, in files or in a token that signs. One conformance suite tests every provider.
-package protocol KeyProvider: Sendable {
-    /// Throws if no key can be had from it at all.
-    func check() throws(KeyError)
-
-    /// Creates a signing key.
-    /// - Parameter modulusBits: Only for RSA.
-    func generateSigningKey(_ algorithm: KeyAlgorithm, modulusBits: Int) async throws(KeyError) -> GeneratedKey
-
-    /// Creates a key for refresh-token tags. `id` is the first octet of its tokens.
-    func generateRefreshTokenKey(id: UInt8) async throws(KeyError) -> GeneratedKey
-
-    func generateDeviceKey() async throws(KeyError) -> GeneratedKey
-
-    /// Loads the private key of `record`. Throws unless its `kid` and algorithm match.
-    func signingKey(_ record: KeyRecord) async throws(KeyError) -> any SigningKey
-    func macKey(_ record: KeyRecord) async throws(KeyError) -> MACKey
-
-    /// Destroys the private key of `record`. Does nothing if it does not exist.
-    func destroy(_ record: KeyRecord) async throws(KeyError)
-}
-
-package struct GeneratedKey: Sendable, Hashable {
-    package let kid: String
-    package let reference: String
-    package let algorithm: KeyAlgorithm
-    /// The public key as JSON; `nil` for a MAC key.
-    package let publicJWK: String?
-
-    package init(kid: String, reference: String, algorithm: KeyAlgorithm, publicJWK: String?) {
-        self.kid = kid
-        self.reference = reference
-        self.algorithm = algorithm
-        self.publicJWK = publicJWK
-    }
-
-    init(signing key: JSONWebKey, reference: String, algorithm: KeyAlgorithm) {
-        var json = JSONWriter()
-        json.value(.object(key.json))
-        self.init(
-            kid: Base64URL.encode(key.thumbprint), reference: reference, algorithm: algorithm,
-            publicJWK: String(decoding: json.bytes, as: UTF8.self))
     }
 }

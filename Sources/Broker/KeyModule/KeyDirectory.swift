@@ -68,6 +68,25 @@ struct KeyDirectory: ~Copyable {
         }
     }
 
+    func has(_ name: String) throws(KeyError) -> Bool {
+        do throws(KeyFileDefect) {
+            _ = try FileDescriptor(name, at: directory.number, flags: O_RDONLY)
+            return true
+        } catch .missing {
+            return false
+        } catch {
+            throw .file(path: path(of: name), error)
+        }
+    }
+
+    func mode(of name: String) throws(KeyError) -> UInt32 {
+        do throws(KeyFileDefect) {
+            return try FileDescriptor(name, at: directory.number, flags: O_RDONLY).status.st_mode
+        } catch {
+            throw .file(path: path(of: name), error)
+        }
+    }
+
     /// Writes a new file `name` atomically: when this returns, the file is complete and on disk. Never overwrites an
     /// existing file.
     func write(_ secret: SecureBytes, to name: String) throws(KeyError) {

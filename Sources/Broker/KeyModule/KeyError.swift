@@ -16,7 +16,9 @@ package enum KeyFileDefect: Error, Sendable, Equatable {
     /// The file has no PEM block, or a damaged one.
     case unreadablePEM
     case trailingOctets
+    /// Encrypted, and there is no passphrase.
     case encryptedPEM
+    case wrongPassphrase
     case notPKCS8(label: String)
     case unsupportedKey
     case wrongCurve(String)
@@ -54,8 +56,11 @@ package enum KeyFileDefect: Error, Sendable, Equatable {
         case .unreadablePEM: "holds no readable PEM: the file is damaged"
         case .trailingOctets: "holds something after the key: only one PEM block may be in the file"
         case .encryptedPEM:
-            "is encrypted, and the broker cannot ask for a passphrase; decrypt it with: "
-                + "openssl pkey -in …"
+            "is encrypted, and the configuration has no passphrase: name its file in keys.passphrase_file, or decrypt "
+                + "the key with: openssl pkey -in …"
+        case .wrongPassphrase:
+            "is encrypted, and the passphrase of keys.passphrase_file does not open it: the file is damaged, or the key "
+                + "was made with another passphrase"
         case .notPKCS8(let label):
             "holds a “\(label)”, not PKCS #8; convert it with: openssl pkcs8 -topk8 -nocrypt -in …"
         case .unsupportedKey: "holds a key that is neither RSA nor EC nor Ed25519"
@@ -73,7 +78,7 @@ package enum KeyFileDefect: Error, Sendable, Equatable {
         }
     }
 
-    private static func octal(_ mode: UInt32) -> String {
+    static func octal(_ mode: UInt32) -> String {
         let digits = String(mode & 0o7777, radix: 8)
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
@@ -94,6 +99,8 @@ package enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
     case algorithmDoesNotFit(KeyAlgorithm, KeyUse)
     /// A PKCS#11 token, or a key in it.
     case token(TokenDefect)
+    /// OpenSSL's FIPS provider was asked for, and cannot be used.
+    case noFIPS(String)
     /// libcrypto failed, independently of the input.
     case cryptography(String)
 
@@ -112,6 +119,9 @@ package enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
                 + "session lost"
         case .algorithmDoesNotFit(let algorithm, let use): "a key for \(use.rawValue) cannot be \(algorithm.rawValue)"
         case .token(let defect): defect.description
+        case .noFIPS(let reason):
+            "keys.fips is true, and OpenSSL's FIPS provider cannot be used (\(reason)): install and configure it "
+                + "(man 7 fips_module), or remove keys.fips"
         case .cryptography(let what): what
         }
     }
@@ -123,6 +133,16 @@ extension KeyError {
     ///
     /// Empties the queue, so that old reasons do not explain a later failure.
     static func openSSL(_ operation: StaticString) -> KeyError {
+        let reasons = OpenSSLErrors.drained()
+        return .cryptography("\(operation) failed" + (reasons.isEmpty ? "" : ": " + reasons.joined(separator: ", ")))
+    }
+}
+
+/// This thread's queue of errors. A failed call leaves nothing in it: libpq, in the same process, reads it too.
+enum OpenSSLErrors {
+    static var isEmpty: Bool { ERR_peek_error() == 0 }
+
+    static func drained() -> [String] {
         var reasons: [String] = []
         while true {
             let code = ERR_get_error()
@@ -133,6 +153,6 @@ extension KeyError {
                 reasons.append("error \(code)")
             }
         }
-        return .cryptography("\(operation) failed" + (reasons.isEmpty ? "" : ": " + reasons.joined(separator: ", ")))
+        return reasons
     }
 }

@@ -2,6 +2,13 @@ package import JOSE
 package import NativeSSO
 import StrictCoding
 
+extension KeyRecord {
+    /// `file`, or the scheme of the reference, such as `pkcs11`.
+    package var providerName: String {
+        reference.firstIndex(of: ":").map { String(reference[..<$0]) } ?? "file"
+    }
+}
+
 /// The location of a private key, relative to its provider. The database stores references, so only these forms are
 /// accepted; none leads out of the key directory.
 enum KeyReference: Hashable {

@@ -7,9 +7,10 @@ extension KeyRing: TokenSigner {
         do throws(KeyError) {
             let start = ContinuousClock.now
             let token = try await signer.sign(payload, type: type)
-            count(signatureBy: signer.kid, ContinuousClock.now - start)
+            count(signatureBy: signer.kid, in: signer.provider, ContinuousClock.now - start)
             return token
         } catch {
+            count(signatureBy: signer.kid, in: signer.provider, nil)
             throw PortError(error)
         }
     }

@@ -14,6 +14,9 @@ package final class KeyRing: Sendable {
 
     /// The signatures of one key.
     package struct Signatures: Sendable {
+        /// `file`, or the scheme of the key's reference, such as `pkcs11`.
+        package fileprivate(set) var provider = ""
+        package fileprivate(set) var failures: Int64 = 0
         package fileprivate(set) var count: Int64 = 0
         package fileprivate(set) var time: Duration = .zero
     }
@@ -26,10 +29,18 @@ package final class KeyRing: Sendable {
     /// By `kid`, since the start.
     package var signatures: [String: Signatures] { signed.withLock { $0 } }
 
-    func count(signatureBy kid: String, _ time: Duration) {
+    /// - Parameter time: `nil`: the key did not sign.
+    func count(signatureBy kid: String, in provider: String, _ time: Duration?) {
         signed.withLock { signed in
-            signed[kid, default: Signatures()].count += 1
-            signed[kid, default: Signatures()].time += time
+            var signatures = signed[kid] ?? Signatures()
+            signatures.provider = provider
+            if let time {
+                signatures.count += 1
+                signatures.time += time
+            } else {
+                signatures.failures += 1
+            }
+            signed[kid] = signatures
         }
     }
 
@@ -76,13 +87,16 @@ extension PortError {
 /// An active signing key and its precomputed token headers.
 struct TokenSigning: Sendable {
     let kid: String
+    let provider: String
     private let key: any SigningKey
     private let accessTokenHeader: [UInt8]
     private let idTokenHeader: [UInt8]
     private let securityEventHeader: [UInt8]
 
-    init(_ key: any SigningKey, kid: String) {
+    init(_ key: any SigningKey, _ record: KeyRecord) {
+        let kid = record.kid
         self.kid = kid
+        provider = record.providerName
         self.key = key
         accessTokenHeader = Self.header(key.algorithm, .accessToken, kid)
         idTokenHeader = Self.header(key.algorithm, .idToken, kid)
@@ -188,7 +202,7 @@ package final class KeySet: Sendable {
                     // an attacker with write access could publish their own.
                     let key = try await provider.signingKey(record)
                     published.append(key.publicKey)
-                    if isActive { signers[record.algorithm] = TokenSigning(key, kid: record.kid) }
+                    if isActive { signers[record.algorithm] = TokenSigning(key, record) }
                 case .refreshToken:
                     guard case .refreshToken(let id)? = KeyReference(record.reference, use: .refreshToken) else {
                         lacksRefreshTokenKeys = true

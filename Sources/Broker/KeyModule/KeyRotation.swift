@@ -123,7 +123,7 @@ extension KeyRotation {
     }
 
     /// When the last token of `record` has expired; `nil` if it made none.
-    private func lastUse(of record: KeyRecord) -> UnixTime? {
+    package func lastUse(of record: KeyRecord) -> UnixTime? {
         guard record.activatedAt != nil, let retiredAt = record.retiredAt else { return nil }
         return retiredAt.adding(record.use == .refreshToken ? refreshTokenLife : signatureLife)
     }

@@ -91,7 +91,8 @@ enum RegistryStatements {
             AdministrativeAct.record,
             Administration.revokeProviderKey, Administration.deleteSubjectPrefix, DatabaseRole.select,
             SigningKeyStatements.all, SigningKeyStatements.insert,
-        ] + KeyStepStatements.all + ProviderKeyStore.statements + SubjectPrefixStore.statements
+        ] + KeyStepStatements.all + KeyDependentStatements.all + ProviderKeyStore.statements
+        + SubjectPrefixStore.statements
         + Administration.clientStatements
         + Administration.credentialStatements + Administration.groupStatements + Administration.scopeStatements
         + CodeStatements.all + RetentionStatements.all + LogoutStatements.all + SessionStatements.all

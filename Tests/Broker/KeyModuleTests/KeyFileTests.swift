@@ -1,6 +1,6 @@
 import Foundation
 import JOSE
-import KeyModule
+@testable import KeyModule
 import NativeSSO
 import Testing
 
@@ -30,6 +30,7 @@ struct KeyFileTests {
             guard case .file(let path, let defect) = error else { throw error }
             #expect(path.hasPrefix(directory.path))
             #expect(error.description.hasPrefix(path))
+            #expect(OpenSSLErrors.isEmpty, "\(defect)")
             return defect
         }
     }

@@ -289,17 +289,17 @@ struct KeyCommandTests {
 }
 
 extension Installation {
-    fileprivate func keys(use: String) async throws -> [JSONObject] {
+    func keys(use: String) async throws -> [JSONObject] {
         try await object("key", "list").array("keys")?.compactMap(\.object).filter { $0.string("use") == use } ?? []
     }
 
     /// `nil` for a key that was removed.
-    fileprivate func state(of kid: String) async throws -> String? {
+    func state(of kid: String) async throws -> String? {
         try await object("key", "list").array("keys")?.compactMap(\.object)
             .first { $0.string("kid") == kid }?.string("state")
     }
 
-    fileprivate func step(_ step: String, _ kid: String, _ options: String...) async throws {
+    func step(_ step: String, _ kid: String, _ options: String...) async throws {
         let outcome = try await run(
             ["key", step] + options + ["--execute", "--reason", "rotation", "--", kid])
         #expect(outcome.status == 0, "\(outcome.errors)")

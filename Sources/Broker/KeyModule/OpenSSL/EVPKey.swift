@@ -42,13 +42,19 @@ import StrictCoding
     var curve: String? {
         var name = [CChar](repeating: 0, count: 64)
         var count = 0
-        guard unsafe EVP_PKEY_get_group_name(pointer, &name, name.count, &count) == 1 else { return nil }
+        guard unsafe EVP_PKEY_get_group_name(pointer, &name, name.count, &count) == 1 else {
+            ERR_clear_error()
+            return nil
+        }
         return String(decoding: name.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     /// Whether the private and public parts match and are valid (primes, a point on the curve).
     var isConsistent: Bool {
-        guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil) else { return false }
+        guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil) else {
+            ERR_clear_error()
+            return false
+        }
         defer { unsafe EVP_PKEY_CTX_free(context) }
         let isConsistent = unsafe EVP_PKEY_check(context) == 1
         if !isConsistent { ERR_clear_error() }

@@ -28,6 +28,14 @@ import Glibc
         self.capacity = max(capacity, 1)
     }
 
+    convenience init(_ text: String) throws(KeyError) {
+        let octets = Array(text.utf8)
+        unsafe try self.init(capacity: octets.count) { secret in
+            unsafe secret.copyBytes(from: octets)
+            return octets.count
+        }
+    }
+
     deinit {
         unsafe copenssl_secure_clear_free(start, capacity)
     }

@@ -57,6 +57,11 @@ package struct TokenKeyProvider: KeyProvider {
 
     package func macKey(_ record: KeyRecord) throws(KeyError) -> MACKey { try files.macKey(record) }
 
+    package func protection(of record: KeyRecord) throws(KeyError) -> String {
+        guard TokenReference.label(in: record.reference) != nil else { return try files.protection(of: record) }
+        return "in a PKCS#11 token"
+    }
+
     package func destroy(_ record: KeyRecord) async throws(KeyError) {
         guard let label = TokenReference.label(in: record.reference) else { return try files.destroy(record) }
         try await token.perform { session throws(TokenDefect) in try session.destroy(label) }

@@ -160,7 +160,7 @@ extension CommandFailure {
         switch error {
         case .noIDsLeft, .deviceKeyExists, .algorithmDoesNotFit, .token(.unsupported):
             self = .refused(error.description)
-        case .file, .badReference, .otherKey, .token, .cryptography: self = .infrastructure(error.description)
+        case .file, .badReference, .otherKey, .token, .noFIPS, .cryptography: self = .infrastructure(error.description)
         }
     }
 

@@ -11,6 +11,7 @@ struct KeyCommand: CommandGroup {
         subcommands: [
             KeyGenerateCommand.self, KeyListCommand.self, KeyPublishCommand.self, KeyActivateCommand.self,
             KeyRetireCommand.self, KeyRemoveCommand.self, KeyRotateCommand.self, KeyInstallCommand.self,
+            KeyDoctorCommand.self, KeySyncCommand.self,
         ])
 }
 

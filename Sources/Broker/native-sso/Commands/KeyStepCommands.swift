@@ -45,13 +45,18 @@ struct KeyRetireCommand: KeyStepCommand {
 struct KeyRemoveCommand: KeyStepCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove a key for good. Everything that it signed becomes invalid.",
-        discussion: "Allowed once nothing that it signed can be in use. For a stolen key, use --force."
-    )
+        discussion: """
+            Allowed once nothing that it signed can be in use. For a stolen key, use --compromised: it also revokes the \
+            token families that depend on the key, so that their apps log in again.
+            """)
 
     static let step = KeyRotation.Step.remove
     @OptionGroup var key: KeyArgument
     @OptionGroup var force: ForceOption
-    var isForced: Bool { force.force }
+    @Flag(help: "The key is stolen: do not wait, and revoke every token family that depends on it.")
+    var compromised = false
+    var isForced: Bool { force.force || compromised }
+    var endsFamilies: Bool { compromised }
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 }
@@ -72,21 +77,36 @@ protocol KeyStepCommand: AsyncParsableCommand {
     static var step: KeyRotation.Step { get }
     var key: KeyArgument { get }
     var isForced: Bool { get }
+    /// Whether the token families that depend on the key are revoked.
+    var endsFamilies: Bool { get }
     var execution: ExecutionOptions { get }
     var options: GlobalOptions { get }
 }
 
 extension KeyStepCommand {
+    var endsFamilies: Bool { false }
+
     func run() async throws {
         let configuration = try options.configuration()
-        let provider = configuration.keys.provider()
+        let provider = try configuration.keys.provider()
         let rotation = KeyRotation(configuration)
-        let (key, before, after) = try await options.administer { try await steps(rotation, $0) }
+        let (key, before, after, ended) = try await options.administer { registry in
+            let (key, before, after) = try await steps(rotation, registry)
+            return (key, before, after, endsFamilies ? try await registry.families(dependingOn: key).count : nil)
+        }
         let transitions = KeyTransition.all(from: before, to: after)
-        try await execution.carryOut(plan(key, after), options) { registry, act in
+        try await execution.carryOut(plan(key, after, ending: ended), options) { registry, act in
+            // Before the removal, so that the command can be repeated if it is interrupted. Afterwards again, for what
+            // the key made in the meantime.
+            if endsFamilies { try await revokeFamilies(of: key, registry, act) }
             try await registry.move(transitions, isForced: isForced, act)
+            if endsFamilies { try await revokeFamilies(of: key, registry, act) }
             if Self.step == .remove { await destroy(key, provider) }
         }
+    }
+
+    private func revokeFamilies(of key: KeyRecord, _ registry: Administration, _ act: AdministrativeAct) async throws {
+        _ = try await registry.revoke(try await registry.families(dependingOn: key), act)
     }
 
     /// The key, all keys before the step, and the changed keys after it.
@@ -125,11 +145,14 @@ extension KeyStepCommand {
                 + "--signing-algorithm or --id-token-algorithm first")
     }
 
-    private func plan(_ key: KeyRecord, _ after: [KeyRecord]) -> Plan {
+    /// - Parameter families: How many are revoked; `nil`: none is looked for.
+    private func plan(_ key: KeyRecord, _ after: [KeyRecord], ending families: Int?) -> Plan {
         let retired = after.filter { $0.kid != key.kid }.map { "key \($0.kid) is retired by it" }
         return Plan(
             "\(Self.step.rawValue) the \(key.use.rawValue) key \(key.kid), which is \(key.state.rawValue)",
-            consequences: retired + consequences(key))
+            consequences: retired + consequences(key)
+                + (families.map { ["\($0) live token families that depend on it are revoked: their apps log in again"] }
+                    ?? []))
     }
 
     private func consequences(_ key: KeyRecord) -> [String] {

@@ -55,7 +55,7 @@ struct Broker: Sendable {
         self.manager = manager
         self.logger = logger
         tls = configuration.tlsFiles.map { $0.map { CurrentTLSIdentity($0.identity) } }
-        let provider = configuration.keys.provider()
+        let provider = try configuration.keys.provider()
         try provider.check()
         let connection = try configuration.database.connection(pool: configuration.database.pool)
 

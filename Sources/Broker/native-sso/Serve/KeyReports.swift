@@ -2,20 +2,27 @@ import BrokerHTTP
 import KeyModule
 import NativeSSO
 
-/// The signatures of each key, and their time.
+/// The signatures of each key, their time, and the failures.
 struct SignatureReport: MetricSource {
     let ring: KeyRing
 
     var samples: [MetricSample] {
-        let counts = ring.signatures.sorted { $0.key < $1.key }.map { (MetricSample.Label("kid", $0.key), $0.value) }
-        return MetricSample.each(
-            "signatures_total", "Tokens signed by each key.", .counter, counts.map { ($0, Double($1.count)) })
-            + MetricSample.each(
-                "signature_seconds_total", "Time of these signatures.", .counter,
-                counts.map { label, signatures in
-                    let (seconds, attoseconds) = signatures.time.components
-                    return (label, Double(seconds) + Double(attoseconds) / 1e18)
+        let keys = ring.signatures.sorted { $0.key < $1.key }
+        func samples(
+            _ name: StaticString, _ help: StaticString, _ value: (KeyRing.Signatures) -> Double
+        ) -> [MetricSample] {
+            MetricSample.each(
+                name, help, .counter,
+                labels: keys.map { kid, signatures in
+                    let labels: [MetricSample.Label] = [("kid", kid), ("provider", signatures.provider)]
+                    return (labels, value(signatures))
                 })
+        }
+        return samples("signatures_total", "Tokens signed by each key.") { Double($0.count) }
+            + samples("signature_seconds_total", "Time of these signatures.") { $0.time / .seconds(1) }
+            + samples("signature_failures_total", "Signatures that the provider of the key did not make.") {
+                Double($0.failures)
+            }
     }
 }
 

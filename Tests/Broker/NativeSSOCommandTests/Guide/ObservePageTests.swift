@@ -43,7 +43,7 @@ extension GuidePageTests {
             )
             .replacing("/var/lib/native-sso/keys", with: keys.path))
         let broker = try Broker(configuration, logger: Logger(label: "guide") { _ in SwiftLogNoOpLogHandler() })
-        broker.ring.count(signatureBy: "KID", .zero)
+        broker.ring.count(signatureBy: "KID", in: "file", .zero)
         let text = broker.metrics(ConnectionCounts()).text
         let checks = broker.checks.map { check in
             [Markdown.code(check.name.replacing(" https://idp.example.com", with: " ISSUER")), check.help.description]

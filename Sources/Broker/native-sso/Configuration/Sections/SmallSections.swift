@@ -66,6 +66,9 @@ extension Configuration {
     /// `keys`: where the broker's private keys lie.
     struct Keys: Sendable {
         let directory: String
+        /// Of the files of signing keys; `nil`: new ones are not encrypted.
+        let passphrase: Credential?
+        let usesFIPS: Bool
         /// Where new signing keys are made; `nil`: in files.
         let token: TokenSettings?
 
@@ -74,13 +77,26 @@ extension Configuration {
                 section.required(
                     "directory", .path, example: "/var/lib/native-sso/keys", help: "The directory of the key files.",
                     PathText.absolute) ?? ""
+            passphrase = section.value(
+                "passphrase_file", .path,
+                help: "Encrypts new files of signing keys, on one line. Only its owner may read the file.",
+                SecretFile.read)
+            usesFIPS = section.flag(
+                "fips", default: false, help: "Use OpenSSL's FIPS provider, and do not start without it.")
             token = section.section(
                 "pkcs11", help: "A PKCS#11 token, in which new signing keys are made. Without it, they are files."
             ) { TokenSettings(reading: $0, isGiven: section.isGiven("pkcs11") || $0.isGiven("module")) }
         }
 
-        func provider() -> any KeyProvider {
-            let files = FileKeyProvider(directory: directory)
+        /// With the passphrase of the configuration.
+        func files(in directory: String) throws(KeyError) -> FileKeyProvider {
+            guard let passphrase else { return FileKeyProvider(directory: directory) }
+            return try FileKeyProvider(directory: directory, passphrase: passphrase.secret)
+        }
+
+        func provider() throws(KeyError) -> any KeyProvider {
+            if usesFIPS { try FIPSModule.require() }
+            let files = try files(in: directory)
             return token.map { TokenKeyProvider(Token($0), files: files) } ?? files
         }
     }

@@ -1,0 +1,70 @@
+import ArgumentParser
+import KeyModule
+import NativeSSO
+import Registry
+import StrictCoding
+
+struct KeyDoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor", abstract: "Say of each key what protects it, what depends on it, and when it may go.",
+        discussion: """
+            For monitoring: the exit status is 3 if this machine lacks a key that signs, will sign or verifies, if a use has \
+            no active key, or if the keys belong to another user and cannot be judged. The counts are upper bounds: the \
+            database does not record which key made a token.
+
+            Run this command as the broker's user.
+            """)
+
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let configuration = try options.configuration()
+        let provider = try configuration.keys.provider()
+        let rotation = KeyRotation(configuration)
+        let (rows, dependents) = try await options.administer { registry in
+            let rows = try await registry.keys()
+            // A client may have a longer lifetime than the configuration.
+            let lives = try await registry.clients().compactMap(\.accessTokenLifetime)
+            let life = lives.reduce(configuration.tokens.access, max)
+            var dependents: [String: KeyDependents] = [:]
+            for key in rows.records {
+                dependents[key.kid] = try await registry.dependents(of: key, accessTokenLife: life)
+            }
+            return (rows, dependents)
+        }
+        let keys = await KeySet(rows.records, from: provider)
+        var protections: [String: String] = [:]
+        for key in rows.records { protections[key.kid] = try? await provider.protection(of: key) }
+        let table = Table("keys", rows.records) { key in
+            let found = dependents[key.kid] ?? KeyDependents()
+            return [
+                "kid": .text(key.kid), "use": .text(key.use.rawValue), "algorithm": .text(key.algorithm.rawValue),
+                "state": .text(key.state.rawValue), "protection": Cell(protections[key.kid]),
+                "usable_here": .flag(protections[key.kid] != nil && !keys.problems.contains { $0.kid == key.kid }),
+                "families": .number(found.families), "access_tokens": .number(found.accessTokens),
+                "id_tokens": .number(found.idTokens), "devices": .number(found.devices),
+                "may_go_at": Cell(rotation.lastUse(of: key)),
+            ]
+        }
+        try options.output.show(Examination(keys: table))
+        var problems = keys.problems.map(\.description)
+        problems += keys.missing.map { "there is no usable active key for use \($0.rawValue)" }
+        problems += rows.unknown.keys.sorted().map { "key \($0) is of a kind that this version does not know" }
+        guard problems.isEmpty else { throw CommandFailure.infrastructure(problems.joined(separator: "\n")) }
+    }
+
+    /// The keys, and what holds for all of them.
+    private struct Examination: ObjectResult {
+        let keys: Table
+        private var process: Record {
+            ["memory_locked": .flag(ProcessHardening.locksSecrets), "fips": .flag(FIPSModule.isUsed)]
+        }
+
+        var lines: [String] { process.lines + [""] + keys.lines }
+
+        func members(to json: inout JSONWriter) {
+            process.members(to: &json)
+            keys.members(to: &json)
+        }
+    }
+}
