@@ -64,7 +64,7 @@ package struct FileKeyProvider: KeyProvider {
         }
     }
 
-    package func macKey(_ record: KeyRecord) throws(KeyError) -> MACKey {
+    package func macKey(_ record: KeyRecord) throws(KeyError) -> any MessageAuthenticator {
         let directory = try KeyDirectory(path)
         let name = try Self.fileName(record)
         let path = directory.path(of: name)
@@ -108,7 +108,7 @@ package protocol KeyProvider: Sendable {
 
     /// Loads the private key of `record`. Throws unless its `kid` and algorithm match.
     func signingKey(_ record: KeyRecord) async throws(KeyError) -> any SigningKey
-    func macKey(_ record: KeyRecord) async throws(KeyError) -> MACKey
+    func macKey(_ record: KeyRecord) async throws(KeyError) -> any MessageAuthenticator
 
     /// Destroys the private key of `record`. Does nothing if it does not exist.
     func destroy(_ record: KeyRecord) async throws(KeyError)

@@ -94,6 +94,8 @@ package enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
     case algorithmDoesNotFit(KeyAlgorithm, KeyUse)
     /// A PKCS#11 token, or a key in it.
     case token(TokenDefect)
+    /// The signer, or a key behind it.
+    case signer(SignerDefect)
     /// libcrypto failed, independently of the input.
     case cryptography(String)
 
@@ -112,7 +114,19 @@ package enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
                 + "session lost"
         case .algorithmDoesNotFit(let algorithm, let use): "a key for \(use.rawValue) cannot be \(algorithm.rawValue)"
         case .token(let defect): defect.description
+        case .signer(let defect): defect.description
         case .cryptography(let what): what
+        }
+    }
+}
+
+extension KeyError {
+    /// Whether the provider is away, so that waiting may help.
+    package var isOutage: Bool {
+        switch self {
+        case .token(let defect): defect.isOutage
+        case .signer(let defect): defect.isOutage
+        default: false
         }
     }
 }

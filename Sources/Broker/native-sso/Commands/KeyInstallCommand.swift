@@ -15,7 +15,10 @@ struct KeyInstallCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let provider = FileKeyProvider(directory: try options.configuration().keys.directory)
+        guard let directory = try options.configuration().keys.directory else {
+            throw CommandFailure.usage("the signer has the keys: name a configuration with keys.directory")
+        }
+        let provider = FileKeyProvider(directory: directory)
         try options.output.show(InstalledKeys(files: try provider.install(from: from)))
     }
 }

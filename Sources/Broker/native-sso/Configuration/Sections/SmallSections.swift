@@ -65,22 +65,43 @@ extension Configuration {
 
     /// `keys`: where the broker's private keys lie.
     struct Keys: Sendable {
-        let directory: String
+        /// `nil`: the signer has the keys.
+        let directory: String?
         /// Where new signing keys are made; `nil`: in files.
         let token: TokenSettings?
+        /// The socket of the signer; `nil`: this process has the keys.
+        let signer: String?
 
         init(reading section: Section) {
-            directory =
-                section.required(
-                    "directory", .path, example: "/var/lib/native-sso/keys", help: "The directory of the key files.",
-                    PathText.absolute) ?? ""
+            signer = section.section(
+                "signer", help: "A signer process, which has the keys instead of the broker. See `native-sso signer`."
+            ) { signer in
+                guard section.isGiven("signer") || signer.isGiven("socket") else {
+                    return signer.value(
+                        "socket", .path, help: "The Unix socket of the signer.", PathText.absolute)
+                }
+                return signer.required(
+                    "socket", .path, example: "/run/native-sso-signer/socket", help: "The Unix socket of the signer.",
+                    PathText.absolute)
+            }
+            let help = "The directory of the key files. Required without `keys.signer`."
+            if signer != nil {
+                directory = section.value("directory", .path, help: help, PathText.absolute)
+                for key in ["directory", "pkcs11"] where section.isGiven(key) {
+                    section.report(key, "has no effect beside keys.signer, which has the keys; remove one of them")
+                }
+            } else {
+                directory = section.required(
+                    "directory", .path, example: "/var/lib/native-sso/keys", help: help, PathText.absolute)
+            }
             token = section.section(
                 "pkcs11", help: "A PKCS#11 token, in which new signing keys are made. Without it, they are files."
             ) { TokenSettings(reading: $0, isGiven: section.isGiven("pkcs11") || $0.isGiven("module")) }
         }
 
         func provider() -> any KeyProvider {
-            let files = FileKeyProvider(directory: directory)
+            if let signer { return SignerKeyProvider(SignerClient(socket: signer)) }
+            let files = FileKeyProvider(directory: directory ?? "")
             return token.map { TokenKeyProvider(Token($0), files: files) } ?? files
         }
     }
