@@ -74,8 +74,12 @@ package struct Refresh: Sendable {
         subject.isRedelivery = decision == .redelivered
         guard mint.names(family) else { throw .refused(.subjectAmbiguous) }
         // A redelivery returns the same successor as the rotation, so a retry is harmless.
-        return try await RefreshError.port { () async throws(PortError) in
-            try await mint.answer(asked, family, key: request.proof?.key, at: facts.now)
+        do throws(PortError) {
+            return try await mint.answer(asked, family, key: request.proof?.key, at: facts.now)
+        } catch {
+            // The app may be without an answer for longer than the grace period. If this fails too, it has that period.
+            do throws(PortError) { try await registry.markUnanswered(token.successor) } catch {}
+            throw RefreshError(error)
         }
     }
 }
@@ -94,6 +98,11 @@ package struct RefreshToken: Hashable, Sendable {
     package init(grantID: UniqueID, generation: Int32) {
         self.grantID = grantID
         self.generation = generation
+    }
+
+    /// The token that a refresh with this one issues.
+    package var successor: RefreshToken {
+        RefreshToken(grantID: grantID, generation: generation == .max ? .max : generation + 1)
     }
 
     static let prefix = Array("nsr1.".utf8)

@@ -52,6 +52,9 @@ import Testing
         let request = try await scenario.request(keys: broker.keys)
         broker.signer.fail(with: Self.keyModule, isKnown: false)
         #expect(await broker.failure(of: request) == .outage(.keyModule))
+        // Longer than every grace period.
+        broker.pass(.minutes(11))
+        #expect(await broker.failure(of: request) == .outage(.keyModule))
         broker.signer.fail(with: nil)
         // The first try rotated the token, but its answer was lost.
         let answer = try await broker.refresh(request)
