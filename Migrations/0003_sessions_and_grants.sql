@@ -335,7 +335,7 @@ COMMENT ON COLUMN sso_grant.client_id IS 'The client that holds it.';
 COMMENT ON COLUMN sso_grant.source_client_id IS 'The client whose login it uses.';
 COMMENT ON COLUMN sso_grant.device_digest IS 'The device that the last exchange showed.';
 COMMENT ON COLUMN sso_grant.generation IS 'The current position of the token family. It grows by 1.';
-COMMENT ON COLUMN sso_grant.rotated_at IS 'When the current generation was made: the grace period begins here.';
+COMMENT ON COLUMN sso_grant.rotated_at IS 'When the current generation was made: the grace period begins here. The end of the grant, if no answer could be made.';
 COMMENT ON COLUMN sso_grant.scope IS 'What the last exchange granted.';
 COMMENT ON COLUMN sso_grant.audiences IS 'aud of the access tokens since the last exchange.';
 COMMENT ON COLUMN sso_grant.auth_time IS 'auth_time of the login, for the access tokens of refreshes.';

@@ -16,10 +16,14 @@
 --   p < x, spent               | the same; an exchange does not wash it off           | reused
 --   p < x, not spent           | another exchange took its place: another part of the | superseded: refuses, and writes nothing;
 --                              | app, or the same that lost the answer                | an exchange helps
+--   p = g - 1 >= x, unanswered | no answer with g could be made                       | sends g again, until g is presented
 --   p > g                      | the database lost writes                             | revokes the grant
 --   after late: p = g > x      | the holder of the successor is not who came late     | reused: also revokes the grant that began
 --   after late: p spent        | two holders                                          | since, unless its login came later
 --   after late: other p        | asks for the lost answer once more                   | refuses, and writes nothing
+--
+-- Unanswered: the signature failed after the commit, and `mark_unanswered` moved the beginning of the grace period to the end of
+-- the grant.
 --
 -- A grant with a key goes on with proofs of that key only, and a token shows nothing without it. A token from before the exchange
 -- that bound the key has none: it is judged by this table alone. A refresh binds no key: only an exchange shows id_token and
@@ -257,3 +261,16 @@ BEGIN
 END
 $$;
 GRANT EXECUTE ON FUNCTION refresh TO native_sso_broker;
+
+-- No answer with this generation could be made: its predecessor stays good until the generation is presented. The grace period
+-- then begins at the end of the grant. Changes nothing if the family has moved on, or if an exchange made the generation.
+CREATE OR REPLACE FUNCTION mark_unanswered(p_grant_id uuid, p_generation integer) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
+BEGIN
+    UPDATE sso_grant g SET rotated_at = greatest(g.rotated_at, g.expires_at)
+    WHERE g.grant_id = p_grant_id AND g.generation = p_generation AND g.refreshed_generation = p_generation
+        AND g.revoked_at IS NULL;
+    RETURN FOUND;
+END
+$$;
+GRANT EXECUTE ON FUNCTION mark_unanswered TO native_sso_broker;

@@ -1282,7 +1282,7 @@ COMMENT ON COLUMN native_sso.sso_grant.device_digest IS 'The device that the las
 
 COMMENT ON COLUMN native_sso.sso_grant.generation IS 'The current position of the token family. It grows by 1.';
 
-COMMENT ON COLUMN native_sso.sso_grant.rotated_at IS 'When the current generation was made: the grace period begins here.';
+COMMENT ON COLUMN native_sso.sso_grant.rotated_at IS 'When the current generation was made: the grace period begins here. The end of the grant, if no answer could be made.';
 
 COMMENT ON COLUMN native_sso.sso_grant.scope IS 'What the last exchange granted.';
 
@@ -1402,6 +1402,18 @@ BEGIN
         EXECUTE format('CREATE TYPE %I AS (%s)', p_name, p_attributes);
         EXECUTE format('COMMENT ON TYPE %I IS %L', p_name, p_attributes);
     END IF;
+END
+$$;
+
+CREATE FUNCTION native_sso.mark_unanswered(p_grant_id uuid, p_generation integer) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+BEGIN
+    UPDATE sso_grant g SET rotated_at = greatest(g.rotated_at, g.expires_at)
+    WHERE g.grant_id = p_grant_id AND g.generation = p_generation AND g.refreshed_generation = p_generation
+        AND g.revoked_at IS NULL;
+    RETURN FOUND;
 END
 $$;
 
@@ -3311,6 +3323,9 @@ REVOKE ALL ON FUNCTION native_sso.login_slot(p_issuer text, p_subject text) FROM
 REVOKE ALL ON FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.make_type(p_name text, p_attributes text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.mark_unanswered(p_grant_id uuid, p_generation integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.mark_unanswered(p_grant_id uuid, p_generation integer) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.note_used_prefixes() FROM PUBLIC;
 

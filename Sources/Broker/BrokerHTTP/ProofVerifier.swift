@@ -27,7 +27,7 @@ package struct ProofVerifier: Sendable {
 
     /// - Parameter fields: Every `DPoP` field of the request.
     /// - Returns: `nil` if no proof is present or required, or if the client's policy ignores proofs.
-    func proof(_ fields: [String], of client: Client) throws(TokenError) -> PresentedProof? {
+    func proof(_ fields: [String], of client: Client) async throws(TokenError) -> PresentedProof? {
         switch client.proofPolicy {
         case .off: return nil
         case .optional: if fields.isEmpty { return nil }
@@ -44,20 +44,27 @@ package struct ProofVerifier: Sendable {
             throw .refused(.proof(error))
         }
         // Last: a defective proof would be defective with a nonce, too. RFC 9449 §8.
-        try require(proof.nonce, at: now)
+        try await require(proof.nonce, at: now)
         guard let key = KeyThumbprint(proof.keyThumbprint) else { throw .broken("a malformed thumbprint") }
         return PresentedProof(
             key: key, id: ProofID(key: key, jti: proof.tokenID), life: Seconds(oldest.count + furthestAhead.count))
     }
 
     /// For the next request of a client that showed a proof; `nil` if nonces are off, or if none can be made now.
-    var freshNonce: String? { nonces.flatMap { try? $0.make(at: clock.now) } }
+    var freshNonce: String? {
+        get async {
+            guard let nonces else { return nil }
+            return try? await nonces.make(at: clock.now)
+        }
+    }
 
-    private func require(_ nonce: String?, at now: UnixTime) throws(TokenError) {
+    private func require(_ nonce: String?, at now: UnixTime) async throws(TokenError) {
         guard let nonces else { return }
-        let defect = try TokenError.port { () throws(PortError) in try nonces.defect(of: nonce, at: now) }
+        let defect = try await TokenError.port { () async throws(PortError) in
+            try await nonces.defect(of: nonce, at: now)
+        }
         guard let defect else { return }
-        let fresh = try TokenError.port { () throws(PortError) in try nonces.make(at: now) }
+        let fresh = try await TokenError.port { () async throws(PortError) in try await nonces.make(at: now) }
         throw .refused(.nonce(defect, fresh: fresh))
     }
 }
@@ -87,21 +94,21 @@ package struct ProofNonces: Sendable {
     }
 
     /// Always 34 characters.
-    func make(at now: UnixTime) throws(PortError) -> String {
+    func make(at now: UnixTime) async throws(PortError) -> String {
         let keyID = try keys.currentKeyID
         let time = UInt64(bitPattern: now.seconds)
         let body = [keyID] + stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: time >> UInt64($0)) }
-        guard let tag = try keys.tag(Self.label + body, keyID: keyID) else {
+        guard let tag = try await keys.tag(Self.label + body, keyID: keyID) else {
             throw .broken("the current refresh-token key is not in the key ring")
         }
         return Base64URL.encode(body + tag.prefix(Self.tagLength))
     }
 
     /// `nil`: the nonce is good now.
-    func defect(of nonce: String?, at now: UnixTime) throws(PortError) -> NonceDefect? {
+    func defect(of nonce: String?, at now: UnixTime) async throws(PortError) -> NonceDefect? {
         guard let nonce else { return .missing }
         guard let octets = Base64URL.decode(nonce), octets.count == Self.bodyLength + Self.tagLength,
-            let expected = try keys.tag(Self.label + octets[..<Self.bodyLength], keyID: octets[0]),
+            let expected = try await keys.tag(Self.label + octets[..<Self.bodyLength], keyID: octets[0]),
             ConstantTime.equal(expected.prefix(Self.tagLength), octets[Self.bodyLength...])
         else { return .unknown }
         let time = octets[1..<Self.bodyLength].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

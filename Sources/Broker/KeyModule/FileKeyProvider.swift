@@ -73,7 +73,7 @@ package struct FileKeyProvider: KeyProvider {
         }
     }
 
-    package func macKey(_ record: KeyRecord) throws(KeyError) -> MACKey {
+    package func macKey(_ record: KeyRecord) throws(KeyError) -> any MessageAuthenticator {
         let directory = try KeyDirectory(path)
         let name = try Self.fileName(record)
         let path = directory.path(of: name)

@@ -101,6 +101,8 @@ package enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
     case token(TokenDefect)
     /// OpenSSL's FIPS provider was asked for, and cannot be used.
     case noFIPS(String)
+    /// The signer, or a key behind it.
+    case signer(SignerDefect)
     /// libcrypto failed, independently of the input.
     case cryptography(String)
 
@@ -122,7 +124,19 @@ package enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
         case .noFIPS(let reason):
             "keys.fips is true, and OpenSSL's FIPS provider cannot be used (\(reason)): install and configure it "
                 + "(man 7 fips_module), or remove keys.fips"
+        case .signer(let defect): defect.description
         case .cryptography(let what): what
+        }
+    }
+}
+
+extension KeyError {
+    /// Whether the provider is away, so that waiting may help.
+    package var isOutage: Bool {
+        switch self {
+        case .token(let defect): defect.isOutage
+        case .signer(let defect): defect.isOutage
+        default: false
         }
     }
 }

@@ -18,7 +18,7 @@ package protocol KeyProvider: Sendable {
 
     /// Loads the private key of `record`. Throws unless its `kid` and algorithm match.
     func signingKey(_ record: KeyRecord) async throws(KeyError) -> any SigningKey
-    func macKey(_ record: KeyRecord) async throws(KeyError) -> MACKey
+    func macKey(_ record: KeyRecord) async throws(KeyError) -> any MessageAuthenticator
 
     /// What protects the private key of `record`, for people. Throws if that cannot be seen.
     func protection(of record: KeyRecord) async throws(KeyError) -> String

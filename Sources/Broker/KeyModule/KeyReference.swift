@@ -40,6 +40,19 @@ enum KeyReference: Hashable {
         if case .signing(let kid) = self, kid.utf8.count != 43 || Base64URL.decode(kid) == nil { return nil }
         guard fileName.hasSameOctets(as: text) else { return nil }
     }
+
+    /// The id of a refresh-token key in a file or in a token; `nil` for another reference.
+    static func refreshTokenID(in text: String) -> UInt8? {
+        if let id = TokenReference.refreshTokenID(in: text) { return id }
+        guard case .refreshToken(let id)? = KeyReference(text, use: .refreshToken) else { return nil }
+        return id
+    }
+}
+
+/// A MAC key in any provider: HMAC-SHA-256, RFC 2104.
+package protocol MessageAuthenticator: Sendable {
+    /// The tag of `message`, 32 octets. A key in this process answers without waiting.
+    func tag(_ message: [UInt8]) async throws(KeyError) -> [UInt8]
 }
 
 /// A private signing key in any provider.

@@ -49,7 +49,7 @@ extension KeyRing: RefreshTokenAuthenticator {
         }
     }
 
-    package func tag(_ message: [UInt8], keyID: UInt8) throws(PortError) -> [UInt8]? {
+    package func tag(_ message: [UInt8], keyID: UInt8) async throws(PortError) -> [UInt8]? {
         // An unknown or removed id: all its tokens are invalid. An id whose key failed to load: undecided.
         let keys = try loaded()
         guard let known = keys.refreshTokenKeys[keyID] else {
@@ -61,14 +61,14 @@ extension KeyRing: RefreshTokenAuthenticator {
         guard let key = known else {
             throw .outage(Outage(.keyModule, "the refresh-token key \(keyID) could not be loaded"))
         }
-        return try .hmac(message, under: key)
+        return try await .hmac(message, under: key)
     }
 }
 
 extension KeyRing: DeviceDigester {
-    package func digest(_ device: DeviceValue, at issuer: Issuer) throws(PortError) -> DeviceDigest {
+    package func digest(_ device: DeviceValue, at issuer: Issuer) async throws(PortError) -> DeviceDigest {
         guard let key = try loaded().deviceKey else { throw .noActiveKey(for: .device) }
-        guard let digest = DeviceDigest(octets: try .hmac(Self.message(device, issuer), under: key)) else {
+        guard let digest = DeviceDigest(octets: try await .hmac(Self.message(device, issuer), under: key)) else {
             throw .broken("a device digest has not 32 octets")
         }
         return digest
@@ -84,7 +84,7 @@ extension KeyRing: DeviceDigester {
 }
 
 extension KeyRing: RecordAuthenticator {
-    package func tag(_ kind: AuthenticatedRecord, _ fields: [[UInt8]]) throws(PortError) -> [UInt8] {
+    package func tag(_ kind: AuthenticatedRecord, _ fields: [[UInt8]]) async throws(PortError) -> [UInt8] {
         guard let key = try loaded().deviceKey else { throw .noActiveKey(for: .device) }
         // Uses the device key, because it is never replaced. Its other messages have other labels.
         var message = Array("native-sso record\0\(kind.rawValue)\0".utf8)
@@ -93,14 +93,16 @@ extension KeyRing: RecordAuthenticator {
             for shift in [24, 16, 8, 0] { message.append(UInt8(truncatingIfNeeded: count >> UInt32(shift))) }
             message += field
         }
-        return try .hmac(message, under: key)
+        return try await .hmac(message, under: key)
     }
 }
 
 extension [UInt8] {
-    fileprivate static func hmac(_ message: [UInt8], under key: MACKey) throws(PortError) -> [UInt8] {
+    fileprivate static func hmac(_ message: [UInt8], under key: any MessageAuthenticator) async throws(PortError)
+        -> [UInt8]
+    {
         do throws(KeyError) {
-            return try key.tag(message)
+            return try await key.tag(message)
         } catch {
             throw PortError(error)
         }

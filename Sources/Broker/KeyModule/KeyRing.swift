@@ -127,7 +127,7 @@ struct TokenSigning: Sendable {
     private static let room = 520
 
     /// The JOSE header in base64url, followed by a dot.
-    private static func header(_ algorithm: KeyAlgorithm, _ type: JWTType, _ kid: String) -> [UInt8] {
+    static func header(_ algorithm: KeyAlgorithm, _ type: JWTType, _ kid: String) -> [UInt8] {
         var json = JSONWriter()
         json.object { json in
             json.member("alg", algorithm.rawValue)
@@ -149,6 +149,8 @@ package final class KeySet: Sendable {
         package let state: KeyState
         /// The problem and how to repair it.
         package let explanation: String
+        /// Whether the provider is away, so that waiting may help.
+        package let isOutage: Bool
 
         package var description: String { "\(use.rawValue) key \(kid) (\(state.rawValue)): \(explanation)" }
     }
@@ -156,11 +158,11 @@ package final class KeySet: Sendable {
     /// The active signing keys.
     let signers: [KeyAlgorithm: TokenSigning]
     /// By the first octet of the refresh tokens; `nil` if the key exists but could not be loaded.
-    let refreshTokenKeys: [UInt8: MACKey?]
+    let refreshTokenKeys: [UInt8: (any MessageAuthenticator)?]
     /// Whether a key with an unknown id exists: then a token with an unknown id may be valid.
     let lacksRefreshTokenKeys: Bool
     let refreshTokenKeyID: UInt8?
-    let deviceKey: MACKey?
+    let deviceKey: (any MessageAuthenticator)?
     let activeKIDs: Set<String>
     /// The keys whose signatures and tags are accepted, loaded or not.
     let verifyingKIDs: Set<String>
@@ -187,10 +189,10 @@ package final class KeySet: Sendable {
         let records = records.filter(\.state.verifies)
         var published: [JSONWebKey] = []
         var signers: [KeyAlgorithm: TokenSigning] = [:]
-        var refreshTokenKeys: [UInt8: MACKey?] = [:]
+        var refreshTokenKeys: [UInt8: (any MessageAuthenticator)?] = [:]
         var refreshTokenKeyID: UInt8?
         var lacksRefreshTokenKeys = !isComplete
-        var deviceKey: MACKey?
+        var deviceKey: (any MessageAuthenticator)?
         var activeKIDs: Set<String> = []
         var problems: [Problem] = []
         for record in records {
@@ -204,7 +206,7 @@ package final class KeySet: Sendable {
                     published.append(key.publicKey)
                     if isActive { signers[record.algorithm] = TokenSigning(key, record) }
                 case .refreshToken:
-                    guard case .refreshToken(let id)? = KeyReference(record.reference, use: .refreshToken) else {
+                    guard let id = KeyReference.refreshTokenID(in: record.reference) else {
                         lacksRefreshTokenKeys = true
                         throw .badReference(record.reference)
                     }
@@ -216,7 +218,9 @@ package final class KeySet: Sendable {
                 if isActive { activeKIDs.insert(record.kid) }
             } catch {
                 problems.append(
-                    Problem(kid: record.kid, use: record.use, state: record.state, explanation: error.description))
+                    Problem(
+                        kid: record.kid, use: record.use, state: record.state, explanation: error.description,
+                        isOutage: error.isOutage))
             }
         }
         self.signers = signers

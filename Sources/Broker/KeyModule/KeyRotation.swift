@@ -177,7 +177,7 @@ package struct KeyGenerator: Sendable {
     private static func nextID(_ existing: [KeyRecord]) throws(KeyError) -> UInt8 {
         var taken: Set<UInt8> = []
         for record in existing {
-            guard case .refreshToken(let id)? = KeyReference(record.reference, use: .refreshToken) else {
+            guard let id = KeyReference.refreshTokenID(in: record.reference) else {
                 throw .badReference(record.reference)
             }
             taken.insert(id)

@@ -51,7 +51,9 @@ package struct Refresh: Sendable {
     package func run(
         _ request: RefreshRequest, about subject: inout AuditSubject
     ) async throws(RefreshError) -> TokenAnswer {
-        let presented = try RefreshError.port { () throws(PortError) in try mint.read(request.refreshToken) }
+        let presented = try await RefreshError.port { () async throws(PortError) in
+            try await mint.read(request.refreshToken)
+        }
         guard let token = presented else { throw .refused(.tokenNotOurs) }
         subject.grant = token.grantID  // the tag vouches for it
         try RefreshError.counting { () throws(RateLimited) in
@@ -72,8 +74,12 @@ package struct Refresh: Sendable {
         subject.isRedelivery = decision == .redelivered
         guard mint.names(family) else { throw .refused(.subjectAmbiguous) }
         // A redelivery returns the same successor as the rotation, so a retry is harmless.
-        return try await RefreshError.port { () async throws(PortError) in
-            try await mint.answer(asked, family, key: request.proof?.key, at: facts.now)
+        do throws(PortError) {
+            return try await mint.answer(asked, family, key: request.proof?.key, at: facts.now)
+        } catch {
+            // The app may be without an answer for longer than the grace period. If this fails too, it has that period.
+            do throws(PortError) { try await registry.markUnanswered(token.successor) } catch {}
+            throw RefreshError(error)
         }
     }
 }
@@ -94,6 +100,11 @@ package struct RefreshToken: Hashable, Sendable {
         self.generation = generation
     }
 
+    /// The token that a refresh with this one issues.
+    package var successor: RefreshToken {
+        RefreshToken(grantID: grantID, generation: generation == .max ? .max : generation + 1)
+    }
+
     static let prefix = Array("nsr1.".utf8)
     private static let bodyLength = 1 + 16 + 4
     private static let tagLength = 32
@@ -107,14 +118,14 @@ package struct RefreshToken: Hashable, Sendable {
 
 extension RefreshToken {
     /// The token as text.
-    func encoded(by keys: some RefreshTokenAuthenticator) throws(PortError) -> String {
+    func encoded(by keys: some RefreshTokenAuthenticator) async throws(PortError) -> String {
         let keyID = try keys.currentKeyID
         var token = Self.prefix + CollectionOfOne(keyID)
         token += grantID.octets
         for shift in stride(from: 24, through: 0, by: -8) {
             token.append(UInt8(truncatingIfNeeded: generation >> shift))
         }
-        guard let tag = try keys.tag(token, keyID: keyID) else {
+        guard let tag = try await keys.tag(token, keyID: keyID) else {
             throw .broken("the current refresh-token key is not in the key ring")
         }
         token += tag
@@ -125,12 +136,14 @@ extension RefreshToken {
 
     /// Reads a presented token; the tag is checked here, before any database is asked.
     /// - Returns: `nil` unless this broker made `text`, octet for octet.
-    static func decode(_ text: String, by keys: some RefreshTokenAuthenticator) throws(PortError) -> RefreshToken? {
+    static func decode(
+        _ text: String, by keys: some RefreshTokenAuthenticator
+    ) async throws(PortError) -> RefreshToken? {
         guard hasForm(text), let token = Base64URL.decode(Array(text.utf8).dropFirst(prefix.count)),
             token.count == bodyLength + tagLength
         else { return nil }
         let body = token[..<bodyLength]
-        guard let expected = try keys.tag(prefix + body, keyID: token[0]),
+        guard let expected = try await keys.tag(prefix + body, keyID: token[0]),
             ConstantTime.equal(expected, token[bodyLength...]),
             let grantID = UniqueID(octets: body[1..<17])
         else { return nil }

@@ -79,6 +79,7 @@ private func showsTwoHolders(_ asked: Rotation, _ family: FamilyFacts) -> Bool {
 }
 
 /// Only the direct predecessor has a grace period. If its successor had been used, the family would be further on.
+/// If no answer with the successor could be made, the registry moved ``FamilyFacts/rotatedAt`` to the end of the grant.
 private func isWithinGrace(_ asked: Rotation, _ family: FamilyFacts, at now: UnixTime) -> Bool {
     let grace = family.key == nil ? asked.grace : asked.lifetimes.refreshGrace
     return asked.token.generation == family.generation - 1 && now.since(family.rotatedAt) < grace

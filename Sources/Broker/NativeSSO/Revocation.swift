@@ -75,8 +75,8 @@ package struct Revocation: Sendable {
     private func endGrant(
         _ request: RevocationRequest, about subject: inout AuditSubject
     ) async throws(RevocationError) -> Ended {
-        let presented = try RevocationError.port { () throws(PortError) in
-            try RefreshToken.decode(request.token, by: refreshTokens)
+        let presented = try await RevocationError.port { () async throws(PortError) in
+            try await RefreshToken.decode(request.token, by: refreshTokens)
         }
         guard let grant = presented?.grantID else { return Ended() }
         subject.grant = grant  // the tag vouches for it
@@ -102,7 +102,7 @@ package struct Revocation: Sendable {
     ) async throws(RevocationError) -> Int64 {
         try await RevocationError.port { () async throws(PortError) in
             var digests: [Issuer: DeviceDigest] = [:]
-            for issuer in issuers { digests[issuer] = try devices.digest(device, at: issuer) }
+            for issuer in issuers { digests[issuer] = try await devices.digest(device, at: issuer) }
             return try await registry.signOut(
                 digests, of: request.client.id, holding: grant, requestID: request.requestID)
         }

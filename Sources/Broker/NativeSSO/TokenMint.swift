@@ -39,7 +39,7 @@ package struct TokenMint: Sendable {
         return TokenAnswer(
             accessToken: try await sign(claims.json, .accessToken, for: client), issued: .accessToken,
             isBound: key != nil, expiresIn: claims.expiresAt.since(now), scope: scope.description,
-            refreshToken: hasRefreshToken ? try refreshToken(grant.id, grant.generation) : nil,
+            refreshToken: hasRefreshToken ? try await refreshToken(grant.id, grant.generation) : nil,
             idToken: client.issuesIDToken
                 ? try await sign(
                     claims.siblingIDToken(
@@ -68,7 +68,7 @@ package struct TokenMint: Sendable {
         return TokenAnswer(
             accessToken: try await sign(claims.json, .accessToken, for: client), isBound: key != nil,
             expiresIn: claims.expiresAt.since(now), scope: scope.description,
-            refreshToken: try refreshToken(asked.token.grantID, successor))
+            refreshToken: try await refreshToken(asked.token.grantID, successor))
     }
 
     /// The answer to an enrolment. The id_token expires with the IdP's id_token or with the session, whichever is
@@ -141,12 +141,12 @@ package struct TokenMint: Sendable {
         try signer.algorithm(client.algorithm(of: .idToken)).hashFunction
     }
 
-    func read(_ refreshToken: String) throws(PortError) -> RefreshToken? {
-        try RefreshToken.decode(refreshToken, by: refreshTokens)
+    func read(_ refreshToken: String) async throws(PortError) -> RefreshToken? {
+        try await RefreshToken.decode(refreshToken, by: refreshTokens)
     }
 
-    private func refreshToken(_ grantID: UniqueID, _ generation: Int32) throws(PortError) -> String {
-        try RefreshToken(grantID: grantID, generation: generation).encoded(by: refreshTokens)
+    private func refreshToken(_ grantID: UniqueID, _ generation: Int32) async throws(PortError) -> String {
+        try await RefreshToken(grantID: grantID, generation: generation).encoded(by: refreshTokens)
     }
 
     /// Never beyond the end of the grant or of its session.

@@ -83,7 +83,7 @@ enum RegistryStatements {
 
     private static let single: [Statement] =
         [
-            ExchangeStatement.statement, RefreshStatement.statement,
+            ExchangeStatement.statement, RefreshStatement.statement, PostgresGrantRegistry.mark,
             ClientStatements.all, ClientStatements.providers, ClientStatements.scopesRequiringConsent,
             CredentialStatements.secrets, CredentialStatements.keys, PostgresAssertionRegister.use,
             EnrolStatement.statement,

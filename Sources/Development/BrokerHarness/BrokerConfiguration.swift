@@ -87,6 +87,9 @@ package struct BrokerConfiguration: Sendable {
     /// Who may say where a request comes from.
     package var trustedProxies: [String] = []
 
+    /// The socket of a signer, which has the keys; `nil`: the broker has them.
+    package var signer: String?
+
     /// Database connections beside those for exchanges and refreshes; `nil`: the default number.
     package var pool: Int?
 
@@ -112,7 +115,7 @@ package struct BrokerConfiguration: Sendable {
           url: "\(database)"
           password_file: "\(directory)/database-password"
         \(pool.map { "  pool: \($0)" } ?? "")
-        keys: { directory: "\(directory)/keys" }
+        keys: { \(signer.map { "signer: { socket: \($0) }" } ?? "directory: \"\(directory)/keys\"") }
         identity_providers:
         \(providers.enumerated().map { $1.yaml(keySet: "\(directory)/key-set.json", place: $0) }.joined(separator: "\n"))
         public:

@@ -77,7 +77,7 @@ public struct BearerTokenMiddleware<Context: AccessTokenRequestContext>: RouterM
     ) async throws(VerificationError) -> AccessTokenClaims {
         guard let target = TargetURI(policy.origin + request.uri.path) else { throw VerificationError(.invalidProof) }
         let (claims, proof) = try await verifier.verify(
-            token, proofs: request.headers[values: .dpop], method: request.method.rawValue, target: target,
+            token, proofs: HTTPField.Name("DPoP").map { request.headers[values: $0] } ?? [], method: request.method.rawValue, target: target,
             audience: audience, leeway: leeway)
         try policy.used.use(proof)
         return claims
@@ -99,10 +99,6 @@ public struct ProofPolicy: Sendable {
         self.isRequired = isRequired
         self.used = used
     }
-}
-
-extension HTTPField.Name {
-    fileprivate static let dpop = HTTPField.Name("DPoP")!
 }
 
 /// The content of an `Authorization` field, RFC 6750 §2.1, RFC 9449 §7.1 and RFC 9110 §11.4.

@@ -50,20 +50,23 @@ struct AuditLimitTests {
     }
 
     @Test("Each token family and reason has a limit of its own")
-    func repeated() throws {
+    func repeated() async throws {
         let limit = AuditLimit()
         let keys = SoftwareMACKeys()
-        func token(_ grant: UInt64, _ generation: Int32) throws -> Credential {
+        func token(_ grant: UInt64, _ generation: Int32) async throws -> Credential {
             Credential(
-                try RefreshToken(grantID: UniqueID(high: 7, low: grant), generation: generation).encoded(by: keys))
+                try await RefreshToken(grantID: UniqueID(high: 7, low: grant), generation: generation).encoded(by: keys)
+            )
         }
-        let admitted = try (0..<1000).count {
-            limit.admits(.refresh(.grantRevoked), of: try token(1, Int32($0)), at: start)
+        var admitted = 0
+        for generation in 0..<1000 as Range<Int32>
+        where limit.admits(.refresh(.grantRevoked), of: try await token(1, generation), at: start) {
+            admitted += 1
         }
         #expect(admitted == AuditLimit.repeated.burst)
-        #expect(limit.admits(.refresh(.sessionEnded), of: try token(1, 1), at: start))
-        #expect(limit.admits(.refresh(.grantRevoked), of: try token(256, 1), at: start))
-        #expect(limit.admits(.refresh(.grantRevoked), of: try token(1, 1), at: start + .seconds(600)))
+        #expect(limit.admits(.refresh(.sessionEnded), of: try await token(1, 1), at: start))
+        #expect(limit.admits(.refresh(.grantRevoked), of: try await token(256, 1), at: start))
+        #expect(limit.admits(.refresh(.grantRevoked), of: try await token(1, 1), at: start + .seconds(600)))
     }
 
     @Test("Very many families use bounded memory")

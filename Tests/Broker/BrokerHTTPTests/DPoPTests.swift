@@ -201,7 +201,7 @@ struct DPoPTests {
     @Test("An unavailable key module is an outage, not a refusal")
     func outage() async throws {
         try await TestBroker.run(TestBroker.Options(asksForNonce: true)) { broker async throws in
-            let nonce = try ProofNonces(keys: broker.domain.macKeys, life: 300).make(at: broker.domain.clock.now)
+            let nonce = try await ProofNonces(keys: broker.domain.macKeys, life: 300).make(at: broker.domain.clock.now)
             broker.domain.macKeys.fail(with: .outage(Outage(.keyModule, "gone")))
             for header in [try Self.proof(), try Self.proof(nonce: nonce)] {
                 #expect(try await broker.answer(Self.exchange(), headers: [header])?.status == 503)
@@ -212,17 +212,17 @@ struct DPoPTests {
     }
 
     @Test("A nonce from the future is stale, apart from clock differences between replicas")
-    func nonceOfAnotherReplica() throws {
+    func nonceOfAnotherReplica() async throws {
         let nonces = ProofNonces(keys: SoftwareMACKeys(), life: 300)
         let now = FixedClock().now
         for (age, defect) in [(0, nil), (-30, nil), (-31, .stale), (299, nil), (300, .stale)] as [(Int64, NonceDefect?)]
         {
-            let nonce = try nonces.make(at: UnixTime(seconds: now.seconds - age))
-            #expect(try nonces.defect(of: nonce, at: now) == defect, "\(age)")
+            let nonce = try await nonces.make(at: UnixTime(seconds: now.seconds - age))
+            #expect(try await nonces.defect(of: nonce, at: now) == defect, "\(age)")
         }
         for time in [Int64.min, .max] {
-            let nonce = try nonces.make(at: UnixTime(seconds: time))
-            #expect(try nonces.defect(of: nonce, at: now) == .stale)
+            let nonce = try await nonces.make(at: UnixTime(seconds: time))
+            #expect(try await nonces.defect(of: nonce, at: now) == .stale)
         }
     }
 

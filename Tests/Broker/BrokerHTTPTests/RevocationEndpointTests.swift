@@ -22,8 +22,8 @@ struct RevocationEndpointTests {
         post([("client_id", client), ("token", token)] + others)
     }
 
-    private static func refreshToken(_ broker: TestBroker, _ generation: Int32 = 3) throws -> String {
-        try RefreshToken(grantID: grant, generation: generation).encoded(by: broker.domain.macKeys)
+    private static func refreshToken(_ broker: TestBroker, _ generation: Int32 = 3) async throws -> String {
+        try await RefreshToken(grantID: grant, generation: generation).encoded(by: broker.domain.macKeys)
     }
 
     /// Sends a request and expects its end to be reported, and one line in the log.
@@ -55,7 +55,7 @@ struct RevocationEndpointTests {
         try await TestBroker.run { broker async throws in
             broker.domain.revocations.put(Self.grant, of: "app-two")
             for generation in [3, 3, 1] as [Int32] {
-                try await Self.expectEnd(Self.revoke(try Self.refreshToken(broker, generation)), at: broker)
+                try await Self.expectEnd(Self.revoke(try await Self.refreshToken(broker, generation)), at: broker)
             }
             #expect(
                 broker.domain.revocations.calls
@@ -73,7 +73,7 @@ struct RevocationEndpointTests {
     func hint(_ hint: String) async throws {
         try await TestBroker.run { broker async throws in
             broker.domain.revocations.put(Self.grant, of: "app-two")
-            let request = Self.revoke(try Self.refreshToken(broker), [("token_type_hint", hint)])
+            let request = Self.revoke(try await Self.refreshToken(broker), [("token_type_hint", hint)])
             try await Self.expectEnd(request, at: broker)
             #expect(broker.domain.revocations.calls == [.end(Self.grant, ClientID(validated: "app-two"))])
         }
@@ -84,12 +84,12 @@ struct RevocationEndpointTests {
         try await TestBroker.run { broker async throws in
             broker.domain.revocations.put(Self.grant, of: "app-one")
             try await Self.expectRefusal(
-                Self.revoke(try Self.refreshToken(broker)), "revocation_foreign_client", error: "invalid_grant",
+                Self.revoke(try await Self.refreshToken(broker)), "revocation_foreign_client", error: "invalid_grant",
                 at: broker)
             let event = try #require(broker.domain.audit.events.last)
             #expect(event.reason == "revocation_foreign_client" && event.kind == .requestRefused)
             #expect(event.subject.grant == Self.grant)
-            try await Self.expectEnd(Self.revoke(try Self.refreshToken(broker), client: "app-one"), at: broker)
+            try await Self.expectEnd(Self.revoke(try await Self.refreshToken(broker), client: "app-one"), at: broker)
         }
     }
 
@@ -123,7 +123,7 @@ struct RevocationEndpointTests {
     func signsOutByDeviceID() async throws {
         try await TestBroker.run { broker async throws in
             broker.domain.revocations.put(Self.grant, of: "app-two")
-            let request = Self.revoke(try Self.refreshToken(broker), [("device_id", Domain.deviceID)])
+            let request = Self.revoke(try await Self.refreshToken(broker), [("device_id", Domain.deviceID)])
             try await Self.expectEnd(request, at: broker)
             let device = try #require(DeviceValue(Domain.deviceID, profile: .deviceID))
             let digests = Set(try Domain.issuers.map { try broker.domain.macKeys.digest(device, at: $0.issuer) })
@@ -132,7 +132,8 @@ struct RevocationEndpointTests {
                 broker.domain.revocations.calls
                     == [.signOut(digests, app, holding: Self.grant), .end(Self.grant, app)])
             try await Self.expectRefusal(
-                Self.revoke(try Self.refreshToken(broker), [("device_id", "short")]), "device_id_malformed", at: broker)
+                Self.revoke(try await Self.refreshToken(broker), [("device_id", "short")]), "device_id_malformed",
+                at: broker)
         }
     }
 
@@ -160,7 +161,7 @@ struct RevocationEndpointTests {
     func outage() async throws {
         try await TestBroker.run { broker async throws in
             broker.domain.revocations.put(Self.grant, of: "app-two")
-            let requests = [Self.revoke(try Self.refreshToken(broker)), Self.revoke(Self.secret)]
+            let requests = [Self.revoke(try await Self.refreshToken(broker)), Self.revoke(Self.secret)]
             broker.domain.revocations.fail(with: .outage(Outage(.database, "away")))
             for request in requests {
                 let answer = try #require(try await broker.backchannelAnswer(request))

@@ -3,6 +3,7 @@ import NIOHPACK
 import NIOHTTP1
 import OAuthWire
 import StrictCoding
+import Synchronization
 
 @testable import BrokerHTTP
 @testable import HTTPServer
@@ -143,17 +144,43 @@ extension Readers {
 extension Readers {
     private static let keys = SoftwareMACKeys()
 
+    private static func decode(_ text: String) throws -> RefreshToken? {
+        try atOnce { try await RefreshToken.decode(text, by: keys) }
+    }
+
+    private static func encode(_ token: RefreshToken) throws -> String {
+        try atOnce { try await token.encoded(by: keys) }
+    }
+
+    /// The result of a call that never waits.
+    private static func atOnce<Value: Sendable>(_ call: @escaping @Sendable () async throws -> Value) throws -> Value {
+        let box = Box<Value>()
+        Task.immediate {
+            let result: Result<Value, any Error>
+            do { result = .success(try await call()) } catch { result = .failure(error) }
+            box.value.withLock { $0 = result }
+        }
+        guard let result = box.value.withLock({ $0 }) else {
+            throw Violation(description: "a MAC key in memory waited")
+        }
+        return try result.get()
+    }
+
+    private final class Box<Value: Sendable>: Sendable {
+        let value = Mutex<Result<Value, any Error>?>(nil)
+    }
+
     /// A token is read only as it was made: its fields come back, no other octets are accepted, and no foreign text
     /// passes.
     static func refreshToken(_ octets: [UInt8]) throws -> Bool {
         let text = String(decoding: octets, as: UTF8.self)
-        let read = try RefreshToken.decode(text, by: keys)
+        let read = try decode(text)
         if let token = read {
             // Made under an older key it is another text; both keys read it.
             keys.use(keyID: 1)
-            let first = try token.encoded(by: keys)
+            let first = try encode(token)
             keys.use(keyID: 2)
-            let second = try token.encoded(by: keys)
+            let second = try encode(token)
             try hold(
                 text.utf8.elementsEqual(first.utf8) || text.utf8.elementsEqual(second.utf8),
                 "a refresh token that nobody made")
@@ -161,15 +188,15 @@ extension Readers {
         guard octets.count >= 20, let grantID = UniqueID(octets: octets[..<16]) else { return read != nil }
         let generation = octets[16..<20].reduce(Int32(0)) { $0 << 8 | Int32($1) }
         let token = RefreshToken(grantID: grantID, generation: generation)
-        var made = Array(try token.encoded(by: keys).utf8)
-        try hold(try RefreshToken.decode(String(decoding: made, as: UTF8.self), by: keys) == token, "fields are lost")
+        var made = Array(try encode(token).utf8)
+        try hold(try decode(String(decoding: made, as: UTF8.self)) == token, "fields are lost")
         guard octets.count >= 22 else { return read != nil }
         let index = Int(octets[20]) % made.count
         let octet = octets[21]
         guard made[index] != octet else { return read != nil }
         made[index] = octet
         try hold(
-            try RefreshToken.decode(String(decoding: made, as: UTF8.self), by: keys) == nil,
+            try decode(String(decoding: made, as: UTF8.self)) == nil,
             "a refresh token with another octet \(index) passes")
         return read != nil
     }

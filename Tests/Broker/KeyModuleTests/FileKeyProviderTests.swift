@@ -38,6 +38,12 @@ struct FileKeyProviderTests {
         try await KeyProviderConformance.neverOverwritesAKey(provider)
     }
 
+    @Test func `tags concurrently`() async throws { try await KeyProviderConformance.tagsConcurrently(provider) }
+
+    @Test func `refuses a key of the wrong kind`() async throws {
+        try await KeyProviderConformance.refusesTheWrongKind(provider)
+    }
+
     @Test func `destroys for good`() async throws {
         try await KeyProviderConformance.destroysForGood(provider)
     }

@@ -1,3 +1,4 @@
+import Foundation
 import JOSE
 import KeyModule
 import NativeSSO
@@ -6,12 +7,68 @@ import Testing
 
 /// The rules for every key provider. The suite of each provider calls all of them.
 enum KeyProviderConformance {
+    static let issuer = Issuer(validated: "https://sso.example.com")
+
+    /// What a broker has signed: the signer signs nothing else.
+    static func signingInput(_ key: any SigningKey, _ text: String) -> [UInt8] {
+        let kid = Base64URL.encode(key.publicKey.thumbprint)
+        let header = #"{"alg":"\#(key.algorithm.rawValue)","typ":"at+jwt","kid":"\#(kid)"}"#
+        let expiry = TestClock().now.adding(300).seconds
+        let claims = #"{"iss":"\#(issuer.string)","exp":\#(expiry),"text":"\#(text)"}"#
+        return Array("\(Base64URL.encode(Array(header.utf8))).\(Base64URL.encode(Array(claims.utf8)))".utf8)
+    }
+
+    /// Tags are 32 octets, the same each time, and those of another key are others. Many at once do not mix.
+    static func tagsConcurrently(_ provider: any KeyProvider) async throws {
+        let keys = [
+            try await provider.macKey(.of(try await provider.generateRefreshTokenKey(id: 7), .refreshToken)),
+            try await provider.macKey(.of(try await provider.generateRefreshTokenKey(id: 8), .refreshToken)),
+        ]
+        func message(_ task: Int) -> [UInt8] { Array("nsr1.task \(task)".utf8) }
+        var expected: [[[UInt8]]] = []
+        for task in 0..<32 {
+            expected.append([try await keys[0].tag(message(task)), try await keys[1].tag(message(task))])
+        }
+        #expect(Set(expected.joined()).count == 64)
+        #expect(expected.joined().allSatisfy { $0.count == 32 })
+        let equal = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for task in 0..<32 {
+                group.addTask { [expected] in
+                    for _ in 0..<20 {
+                        for key in 0..<2 {
+                            guard try await keys[key].tag(message(task)) == expected[task][key] else { return false }
+                        }
+                    }
+                    return true
+                }
+            }
+            return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(equal == 32)
+    }
+
+    /// A key of one use does not serve another.
+    static func refusesTheWrongKind(_ provider: any KeyProvider) async throws {
+        let signing = KeyRecord.of(try await provider.generateSigningKey(.es256, modulusBits: 0), .accessToken)
+        let tag = KeyRecord.of(try await provider.generateRefreshTokenKey(id: 5), .refreshToken)
+        await #expect(throws: KeyError.self) { try await provider.macKey(signing) }
+        await #expect(throws: KeyError.self) { try await provider.signingKey(tag) }
+        let disguised = KeyRecord(
+            kid: signing.kid, use: .refreshToken, algorithm: .hs256, reference: signing.reference, publicJWK: nil,
+            state: .active, createdAt: signing.createdAt)
+        await #expect(throws: KeyError.self) { try await provider.macKey(disguised) }
+        let other = KeyRecord(
+            kid: tag.kid, use: .accessToken, algorithm: .es256, reference: tag.reference, publicJWK: nil,
+            state: .active, createdAt: tag.createdAt)
+        await #expect(throws: KeyError.self) { try await provider.signingKey(other) }
+    }
+
     static func signsWhatItsPublicKeyVerifies(_ provider: any KeyProvider, _ algorithm: KeyAlgorithm) async throws {
         let generated = try await provider.generateSigningKey(algorithm, modulusBits: 2048)
         let key = try await provider.signingKey(.of(generated, .accessToken))
         let name = try #require(SignatureAlgorithm(name: algorithm.rawValue))
-        for length in [0, 1, 55, 64, 1000, 100_000] {
-            let message = (0..<length).map { UInt8(truncatingIfNeeded: $0) }
+        for length in [0, 1, 55, 64, 1000, 11_000] {
+            let message = signingInput(key, String(repeating: "x", count: length))
             let signature = try await key.signature(over: message)
             #expect(signature.count == [.es256: 64, .es384: 96, .edDSA: 64][algorithm, default: 256])
             #expect(key.publicKey.verifies(signature, of: message, algorithm: name))
@@ -25,7 +82,7 @@ enum KeyProviderConformance {
             .of(try await provider.generateSigningKey(.es256, modulusBits: 0), .accessToken))
         var leadingZeros = 0
         for index in 0..<2000 {
-            let message = Array(String(index).utf8)
+            let message = signingInput(key, String(index))
             let signature = try await key.signature(over: message)
             #expect(signature.count == 64)
             guard signature[0] == 0 || signature[32] == 0 else { continue }
@@ -94,7 +151,7 @@ enum KeyProviderConformance {
             for task in 0..<64 {
                 group.addTask {
                     for turn in 0..<20 {
-                        let message = Array("task \(task) turn \(turn)".utf8)
+                        let message = signingInput(key, "task \(task) turn \(turn)")
                         let signature = try await key.signature(over: message)
                         guard key.publicKey.verifies(signature, of: message, algorithm: name) else { return false }
                     }
@@ -105,4 +162,8 @@ enum KeyProviderConformance {
         }
         #expect(verified == 64)
     }
+}
+
+struct TestClock: WallClock {
+    var milliseconds: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 }

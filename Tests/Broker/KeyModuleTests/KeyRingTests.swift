@@ -47,15 +47,15 @@ struct KeyRingTests {
         }
         await expectOutage { () throws(PortError) in try ring.algorithm(nil) }
         await expectOutage { () throws(PortError) in try ring.currentKeyID }
-        await expectOutage { () throws(PortError) in try ring.digest(device, at: issuer) }
-        await expectOutage { () throws(PortError) in try ring.tag(.providerKey, []) }
+        await expectOutage { () async throws(PortError) in try await ring.digest(device, at: issuer) }
+        await expectOutage { () async throws(PortError) in try await ring.tag(.providerKey, []) }
     }
 
     // MARK: Outages
 
     @Test func `an empty ring is an outage for every port`() async throws {
         try await expectOutageOfEverything()
-        await expectOutage { () throws(PortError) in try ring.tag([], keyID: 1) }
+        await expectOutage { () async throws(PortError) in try await ring.tag([], keyID: 1) }
     }
 
     @Test func `keys that are only published make nothing`() async throws {
@@ -69,7 +69,7 @@ struct KeyRingTests {
         #expect(set.problems.isEmpty)
         #expect(ring.adopt(set))
         try await expectOutageOfEverything()
-        #expect(try ring.tag([1], keyID: 1) != nil)  // another broker may already use the key
+        #expect(try await ring.tag([1], keyID: 1) != nil)  // another broker may already use the key
     }
 
     @Test func `files that are gone are an outage, each explained`() async throws {
@@ -82,7 +82,7 @@ struct KeyRingTests {
         #expect(ring.adopt(set))
         try await expectOutageOfEverything()
         // The token may be valid. Without the key the ring cannot tell.
-        await expectOutage { () throws(PortError) in try ring.tag([], keyID: 1) }
+        await expectOutage { () async throws(PortError) in try await ring.tag([], keyID: 1) }
     }
 
     // MARK: MACs
@@ -92,11 +92,11 @@ struct KeyRingTests {
     {
         #expect(ring.adopt(await KeySet(try await provider.completeSet(), from: provider)))
         let fields: [[UInt8]] = [[1, 2], [3]]
-        let tag = try ring.tag(.providerKey, fields)
+        let tag = try await ring.tag(.providerKey, fields)
         #expect(tag.count == 32)
-        #expect(try ring.tag(.providerKey, fields) == tag)
+        #expect(try await ring.tag(.providerKey, fields) == tag)
         for other: [[UInt8]] in [[], [[1, 2, 3]], [[1], [2, 3]], [[1, 2], [3], []], [[3], [1, 2]]] {
-            #expect(try ring.tag(.providerKey, other) != tag)
+            #expect(try await ring.tag(.providerKey, other) != tag)
         }
         let key = SymmetricKey(data: try directory.read("device.key"))
         let message = Array("native-sso record\0provider key\0".utf8) + [0, 0, 0, 2, 1, 2, 0, 0, 0, 1, 3]
@@ -109,11 +109,11 @@ struct KeyRingTests {
         let key = SymmetricKey(data: try directory.read("refresh-token-1.key"))
         for message in [[], Array("nsr1.".utf8), [UInt8](repeating: 0xA5, count: 1000)] {
             #expect(
-                try ring.tag(message, keyID: 1)
+                try await ring.tag(message, keyID: 1)
                     == Array(HMAC<SHA256>.authenticationCode(for: message, using: key)))
         }
-        #expect(try ring.tag([], keyID: 0) == nil)
-        #expect(try ring.tag([], keyID: 2) == nil)
+        #expect(try await ring.tag([], keyID: 0) == nil)
+        #expect(try await ring.tag([], keyID: 2) == nil)
     }
 
     @Test func `tags under a retired key are known, under a removed one not`() async throws {
@@ -122,11 +122,11 @@ struct KeyRingTests {
             ring.adopt(
                 await KeySet([.of(old, .refreshToken, .retired), .of(new, .refreshToken)], from: provider)))
         #expect(try ring.currentKeyID == 2)
-        #expect(try ring.tag([], keyID: 1) != nil)
+        #expect(try await ring.tag([], keyID: 1) != nil)
         #expect(
             ring.adopt(
                 await KeySet([.of(old, .refreshToken, .removed), .of(new, .refreshToken)], from: provider)))
-        #expect(try ring.tag([], keyID: 1) == nil)
+        #expect(try await ring.tag([], keyID: 1) == nil)
     }
 
     @Test func `beside a key that cannot even be named, an unknown id is an outage`() async throws {
@@ -138,18 +138,18 @@ struct KeyRingTests {
         ]
         for set in sets {
             #expect(ring.adopt(set))
-            #expect(try ring.tag([], keyID: 1) != nil)
-            await expectOutage { () throws(PortError) in try ring.tag([], keyID: 2) }
+            #expect(try await ring.tag([], keyID: 1) != nil)
+            await expectOutage { () async throws(PortError) in try await ring.tag([], keyID: 2) }
         }
         #expect(ring.adopt(await KeySet(records, from: provider)))
-        #expect(try ring.tag([], keyID: 2) == nil)
+        #expect(try await ring.tag([], keyID: 2) == nil)
     }
 
     @Test func `a device digest is bound to its issuer`() async throws {
         #expect(ring.adopt(await KeySet(try await provider.completeSet(), from: provider)))
-        let here = try ring.digest(try device(), at: try issuer())
-        #expect(try ring.digest(try device(), at: try issuer()) == here)
-        #expect(try ring.digest(try device(), at: try issuer("https://idp.example.co")) != here)
+        let here = try await ring.digest(try device(), at: try issuer())
+        #expect(try await ring.digest(try device(), at: try issuer()) == here)
+        #expect(try await ring.digest(try device(), at: try issuer("https://idp.example.co")) != here)
 
         let key = SymmetricKey(data: try directory.read("device.key"))
         let message =
@@ -162,7 +162,7 @@ struct KeyRingTests {
         let long = try #require(DeviceValue("m0123456789abcdefghijkl", profile: .deviceID))
         let short = try #require(DeviceValue("0123456789abcdefghijkl", profile: .deviceID))
         #expect(
-            try ring.digest(long, at: try issuer("https://idp.example.co"))
+            try await ring.digest(long, at: try issuer("https://idp.example.co"))
                 != ring.digest(short, at: try issuer("https://idp.example.com")))
     }
 

@@ -69,10 +69,45 @@ struct TokenKeyProviderTests {
         try await KeyProviderConformance.ecdsaSignaturesHaveFixedLength(provider())
         try await KeyProviderConformance.refusesAnotherKeyThanTheOneMeant(provider())
         try await KeyProviderConformance.destroysForGood(provider())
+        try await KeyProviderConformance.neverOverwritesAKey(provider())
+        try await KeyProviderConformance.tagsConcurrently(provider())
+        try await KeyProviderConformance.refusesTheWrongKind(provider())
     }
 
-    @Test func `finds a key again, in files and token`() async throws {
+    @Test func `finds a key again`() async throws {
         try await KeyProviderConformance.findsAKeyAgain { provider() }
+    }
+
+    @Test func `MAC keys that the token made cannot be read out, and lie in no file`() async throws {
+        let provider = provider()
+        let made = [try await provider.generateRefreshTokenKey(id: 200), try await provider.generateDeviceKey()]
+        #expect(
+            made.map(\.reference) == [
+                "pkcs11:object=native-sso-refresh-token-200", "pkcs11:object=native-sso-device",
+            ])
+        #expect(try directory.names.isEmpty)
+        let session = try TokenModule.open(soft.settings())
+        for key in made {
+            let object = try session.privateKey(String(key.reference.dropFirst("pkcs11:object=".count)))
+            #expect(try session.attribute(0x103, of: object) == [1])  // CKA_SENSITIVE
+            #expect(try session.attribute(0x162, of: object) == [0])  // CKA_EXTRACTABLE
+            #expect(throws: TokenDefect.self) { try session.attribute(0x11, of: object) }  // CKA_VALUE
+        }
+        // The registry's next id and the broker's key set know the reference.
+        let records: [KeyRecord] = [.of(made[0], .refreshToken), .of(made[1], .device)]
+        let next = try await KeyGenerator(provider: provider).generate(.refreshToken, beside: records)
+        #expect(next.reference == "pkcs11:object=native-sso-refresh-token-201")
+        let ring = KeyRing()
+        #expect(ring.adopt(await KeySet(records, from: provider)))
+        #expect(try ring.currentKeyID == 200)
+        #expect(try await ring.tag(Array("nsr1.".utf8), keyID: 200)?.count == 32)
+    }
+
+    @Test func `MAC keys in files work beside those in the token`() async throws {
+        let files = FileKeyProvider(directory: directory.path)
+        let record = KeyRecord.of(try files.generateRefreshTokenKey(id: 3), .refreshToken)
+        let (there, here) = (try await provider().macKey(record), try files.macKey(record))
+        #expect(try await there.tag([1]) == here.tag([1]))
     }
 
     @Test func `a key that the token made cannot be read out, and lies in no file`() async throws {

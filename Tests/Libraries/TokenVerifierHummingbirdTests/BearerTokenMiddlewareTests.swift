@@ -171,7 +171,7 @@ import TokenVerifierHummingbird
         proof.claims["htm"] = .string("GET")
         proof.claims["ath"] = .string(Base64URL.encode(Array(SHA256.hash(data: Array(token.utf8)))))
         bend(&proof)
-        return [.authorization: "DPoP \(token)", HTTPField.Name("DPoP")!: try proof.signed()]
+        return [.authorization: "DPoP \(token)", try #require(HTTPField.Name("DPoP")): try proof.signed()]
     }
 
     private static let algorithms = "ES256 ES384 Ed25519 EdDSA PS256 RS256"
@@ -213,7 +213,7 @@ import TokenVerifierHummingbird
                 default: break
                 }
             }
-            if fault == "no proof" { fields[HTTPField.Name("DPoP")!] = nil }
+            if fault == "no proof" { fields[try #require(HTTPField.Name("DPoP"))] = nil }
             let response = try await client.execute(uri: "/orders", method: .get, headers: fields)
             #expect(response.status == .unauthorized)
             let error = fault == "not bound" ? "invalid_token" : "invalid_dpop_proof"

@@ -55,7 +55,7 @@ extension TokenEndpoint: Responder {
     func answer(_ arrival: Arrival) async -> HTTPAnswer {
         var record = requestLog.begin()
         do throws(TokenError) {
-            let (grantType, reader) = try prepare(arrival, &record)
+            let (grantType, reader) = try await prepare(arrival, &record)
             let tokens: TokenAnswer
             switch grantType {
             case .tokenExchange where enrolment != nil && reader.asksForIDToken:
@@ -80,15 +80,15 @@ extension TokenEndpoint: Responder {
                 }
             case .authorizationCode: tokens = try await redeem(reader, &record)
             }
-            return granted(tokens, record)
+            return await granted(tokens, record)
         } catch {
             return failed(error, &record)
         }
     }
 
-    private func granted(_ tokens: TokenAnswer, _ record: RequestRecord) -> HTTPAnswer {
+    private func granted(_ tokens: TokenAnswer, _ record: RequestRecord) async -> HTTPAnswer {
         var answer = HTTPAnswer(status: .ok, body: tokens.json)
-        if record.showsProof, let nonce = proofs.freshNonce { answer.headers.append(("DPoP-Nonce", nonce)) }
+        if record.showsProof, let nonce = await proofs.freshNonce { answer.headers.append(("DPoP-Nonce", nonce)) }
         return requestLog.ended(answer, record, nil)
     }
 
@@ -102,10 +102,10 @@ extension TokenEndpoint: Responder {
         return requestLog.ended(HTTPAnswer(error), record, error)
     }
 
-    /// Everything before the grant's own rules. It never waits.
+    /// Everything before the grant's own rules. It waits at most for the tag of a nonce.
     private func prepare(
         _ arrival: Arrival, _ record: inout RequestRecord
-    ) throws(TokenError) -> (GrantType, TokenRequestReader) {
+    ) async throws(TokenError) -> (GrantType, TokenRequestReader) {
         switch arrival {
         case .fault(let fault, from: let caller):
             try clients.count(caller, &record)
@@ -113,13 +113,13 @@ extension TokenEndpoint: Responder {
         case .request(let request):
             record.trace = request.trace
             try clients.count(request.client, &record)
-            return try prepare(request, &record)
+            return try await prepare(request, &record)
         }
     }
 
     private func prepare(
         _ request: ReceivedRequest, _ record: inout RequestRecord
-    ) throws(TokenError) -> (GrantType, TokenRequestReader) {
+    ) async throws(TokenError) -> (GrantType, TokenRequestReader) {
         let form = try TokenError.refusing { () throws(Refusal) in try request.tokenForm() }
         let grantType = try TokenError.refusing { () throws(Refusal) in try TokenRequestReader.grantType(form) }
         record.grant = GrantLabel(grantType)
@@ -130,7 +130,7 @@ extension TokenEndpoint: Responder {
         let (client, assertion) = try clients.identify(
             authorization: request.headers["authorization"], form, &record)
         // Verified here and consumed by the grant.
-        let proof = try proofs.proof(request.headers["dpop"], of: client)
+        let proof = try await proofs.proof(request.headers["dpop"], of: client)
         guard client.grants.contains(permission) else { throw .refused(.request(.grantNotAllowed)) }
         record.showsProof = proof != nil
         let reader = TokenRequestReader(

@@ -52,7 +52,7 @@ import StrictCoding
 ///
 /// Uses OpenSSL, because swift-crypto would copy the key into the ordinary heap; here it stays in the locked heap
 /// (``SecureBytes``). This costs less than a microsecond per tag.
-package struct MACKey: Sendable, CustomStringConvertible, CustomReflectable {
+package struct MACKey: MessageAuthenticator, CustomStringConvertible, CustomReflectable {
     private let secret: SecureBytes
 
     static let count = 32
@@ -74,16 +74,19 @@ package struct MACKey: Sendable, CustomStringConvertible, CustomReflectable {
     }
 
     /// The tag of `message`, 32 octets.
-    func tag(_ message: [UInt8]) throws(KeyError) -> [UInt8] {
+    package func tag(_ message: [UInt8]) throws(KeyError) -> [UInt8] {
         let tag = unsafe secret.withUnsafeBytes { secret in unsafe HMACTemplate.sha256?.tag(message, key: secret) }
         guard let tag else { throw .openSSL("EVP_MAC") }
         return tag
     }
 
+    /// Its tag names a key, in a file or in a token.
+    static let checkMessage = Array("native-sso key check value".utf8)
+
     /// Identifies the key without revealing it, so that brokers with different files notice. The tag of a fixed text
     /// in base64url.
     func checkValue() throws(KeyError) -> String {
-        Base64URL.encode(try tag(Array("native-sso key check value".utf8)))
+        Base64URL.encode(try tag(Self.checkMessage))
     }
 
     package var description: String { "****" }

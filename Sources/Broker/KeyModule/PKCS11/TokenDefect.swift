@@ -14,6 +14,7 @@ package enum TokenDefect: Error, Sendable, Equatable {
     case busy
     case noKey(label: String)
     case severalKeys(label: String)
+    case exists(label: String)
     case wrongKind(label: String, expected: String)
     case unsupported(algorithm: String)
 
@@ -30,11 +31,14 @@ package enum TokenDefect: Error, Sendable, Equatable {
     /// Whether another try could lock the PIN.
     var concernsPIN: Bool { self == .wrongPIN || self == .lockedPIN }
 
+    /// Whether the token itself is away.
+    var isOutage: Bool { endsSession || self == .noAnswer || self == .busy }
+
     /// Whether the session must be opened again.
     var endsSession: Bool {
         switch self {
         case .failed, .wrongPIN, .lockedPIN, .noToken, .module: true
-        case .noAnswer, .busy, .noKey, .severalKeys, .wrongKind, .unsupported: false
+        case .noAnswer, .busy, .noKey, .severalKeys, .exists, .wrongKind, .unsupported: false
         }
     }
 }
@@ -57,6 +61,8 @@ extension TokenDefect: CustomStringConvertible {
         case .noKey(let label):
             "the token holds no private key labelled \(label): is it the token where the key was made?"
         case .severalKeys(let label): "the token holds several private keys labelled \(label); remove all but one"
+        case .exists(let label):
+            "the token holds a key labelled \(label) already: if no registry uses it, remove it with the token's own tools"
         case .wrongKind(let label, let expected): "the token's key \(label) is no key for \(expected)"
         case .unsupported(let algorithm): "keys for \(algorithm) are not made in tokens; take another algorithm"
         }

@@ -4,7 +4,7 @@ import JOSE
 package import NativeSSO
 import StrictCoding
 
-/// Signing keys in a PKCS#11 token, MAC keys in files. A key that is made in the token never leaves it.
+/// Keys in a PKCS#11 token; MAC keys in files if the token knows no HMAC. A key that is made in the token never leaves it.
 ///
 /// The reference of a key in the token is a URI (RFC 7512): `pkcs11:object=` and the label. Every other reference is a file.
 package struct TokenKeyProvider: KeyProvider {
@@ -16,7 +16,8 @@ package struct TokenKeyProvider: KeyProvider {
         self.files = files
     }
 
-    package func check() throws(KeyError) { try files.check() }
+    /// The directory is needed only for keys that are files.
+    package func check() throws(KeyError) {}
 
     package func generateSigningKey(_ algorithm: KeyAlgorithm, modulusBits: Int) async throws(KeyError) -> GeneratedKey
     {
@@ -39,11 +40,28 @@ package struct TokenKeyProvider: KeyProvider {
         return GeneratedKey(signing: key.publicKey, reference: TokenReference.prefix + label, algorithm: algorithm)
     }
 
-    package func generateRefreshTokenKey(id: UInt8) throws(KeyError) -> GeneratedKey {
-        try files.generateRefreshTokenKey(id: id)
+    package func generateRefreshTokenKey(id: UInt8) async throws(KeyError) -> GeneratedKey {
+        guard try await makesMACKeys() else { return try files.generateRefreshTokenKey(id: id) }
+        return try await generateMACKey(TokenReference.refreshTokenLabel + String(id))
     }
 
-    package func generateDeviceKey() throws(KeyError) -> GeneratedKey { try files.generateDeviceKey() }
+    package func generateDeviceKey() async throws(KeyError) -> GeneratedKey {
+        guard try await makesMACKeys() else { return try files.generateDeviceKey() }
+        return try await generateMACKey(TokenReference.deviceLabel)
+    }
+
+    private func makesMACKeys() async throws(KeyError) -> Bool {
+        try await token.perform { (session) throws(TokenDefect) in session.makesMACKeys() }
+    }
+
+    private func generateMACKey(_ label: String) async throws(KeyError) -> GeneratedKey {
+        try await token.perform { session throws(TokenDefect) in
+            guard try session.objects(CKO_SECRET_KEY, label).isEmpty else { throw .exists(label: label) }
+            try session.generateMACKey(label)
+        }
+        let kid = Base64URL.encode(try await TokenMACKey(label: label, token: token).tag(MACKey.checkMessage))
+        return GeneratedKey(kid: kid, reference: TokenReference.prefix + label, algorithm: .hs256, publicJWK: nil)
+    }
 
     package func signingKey(_ record: KeyRecord) async throws(KeyError) -> any SigningKey {
         guard let label = TokenReference.label(in: record.reference) else { return try files.signingKey(record) }
@@ -55,7 +73,18 @@ package struct TokenKeyProvider: KeyProvider {
         return key
     }
 
-    package func macKey(_ record: KeyRecord) throws(KeyError) -> MACKey { try files.macKey(record) }
+    package func macKey(_ record: KeyRecord) async throws(KeyError) -> any MessageAuthenticator {
+        guard let label = TokenReference.label(in: record.reference) else { return try files.macKey(record) }
+        guard record.use != .accessToken, record.algorithm == .hs256 else {
+            throw .algorithmDoesNotFit(record.algorithm, record.use)
+        }
+        let key = TokenMACKey(label: label, token: token)
+        let kid = Base64URL.encode(try await key.tag(MACKey.checkMessage))
+        guard kid.hasSameOctets(as: record.kid) else {
+            throw .otherKey(path: record.reference, expected: record.kid, found: kid)
+        }
+        return key
+    }
 
     package func protection(of record: KeyRecord) throws(KeyError) -> String {
         guard TokenReference.label(in: record.reference) != nil else { return try files.protection(of: record) }
@@ -70,6 +99,15 @@ package struct TokenKeyProvider: KeyProvider {
 
 enum TokenReference {
     static let prefix = "pkcs11:object="
+
+    static let refreshTokenLabel = "native-sso-refresh-token-"
+    static let deviceLabel = "native-sso-device"
+
+    /// `nil` unless the reference is that of a refresh-token key in a token.
+    static func refreshTokenID(in reference: String) -> UInt8? {
+        guard let label = label(in: reference), label.utf8.starts(with: refreshTokenLabel.utf8) else { return nil }
+        return UInt8(label.dropFirst(refreshTokenLabel.count))
+    }
 
     /// `nil` for a reference of another provider.
     static func label(in reference: String) -> String? {
@@ -145,6 +183,20 @@ struct TokenKeyKind: Sendable {
             octets[0] == 4
         else { throw .wrongKind(label: label, expected: algorithm.rawValue) }
         return .ec(curve.name, x: Array(octets[1...width]), y: Array(octets[(1 + width)...]))
+    }
+}
+
+/// A MAC key in a token.
+struct TokenMACKey: MessageAuthenticator {
+    let label: String
+    let token: Token
+
+    func tag(_ message: [UInt8]) async throws(KeyError) -> [UInt8] {
+        let label = label
+        return try await token.perform { session throws(TokenDefect) in
+            guard try session.isMACKey(label) else { throw .wrongKind(label: label, expected: "HS256") }
+            return try session.sign(message, CKM_SHA256_HMAC, nil, by: label)
+        }
     }
 }
 

@@ -7,8 +7,10 @@ import StrictCoding
 @safe final class TokenSession: @unchecked Sendable {
     private let functions: UnsafeMutablePointer<ck_function_list>
     private let handle: ck_session_handle_t
+    private let slot: ck_slot_id_t
     /// Found private keys, by label.
     private var keys: [String: ck_object_handle_t] = [:]
+    private var macKeys: [String: Bool] = [:]
     /// Runs after the session was closed.
     var onEnd: (() -> Void)?
 
@@ -22,6 +24,7 @@ import StrictCoding
                 slot, ck_flags_t(CKF_SERIAL_SESSION | CKF_RW_SESSION), nil, nil, &handle))
         unsafe self.functions = functions
         self.handle = handle
+        self.slot = slot
         var pin = settings.pin
         let code = unsafe functions.pointee.C_Login?(handle, ck_user_type_t(CKU_USER), &pin, UInt(pin.count))
         // The login is the process's, not the session's.
@@ -62,10 +65,10 @@ import StrictCoding
 // MARK: Objects
 
 extension TokenSession {
-    /// The private key with this label, of which there must be one.
+    /// The private or secret key with this label, of which there must be one.
     func privateKey(_ label: String) throws(TokenDefect) -> ck_object_handle_t {
         if let known = keys[label] { return known }
-        let found = try objects(CKO_PRIVATE_KEY, label)
+        let found = try objects(CKO_PRIVATE_KEY, label) + objects(CKO_SECRET_KEY, label)
         guard let key = found.first else { throw .noKey(label: label) }
         guard found.count == 1 else { throw .severalKeys(label: label) }
         keys[label] = key
@@ -119,9 +122,41 @@ extension TokenSession {
             })
     }
 
+    /// Whether the token makes HMAC-SHA-256 keys and uses them.
+    func makesMACKeys() -> Bool {
+        [CKM_GENERIC_SECRET_KEY_GEN, CKM_SHA256_HMAC].allSatisfy { mechanism in
+            var information = ck_mechanism_info()
+            return unsafe functions.pointee.C_GetMechanismInfo?(slot, mechanism, &information) == CKR_OK
+        }
+    }
+
+    func isMACKey(_ label: String) throws(TokenDefect) -> Bool {
+        if let known = macKeys[label] { return known }
+        let type = try attribute(CKA_KEY_TYPE, of: try privateKey(label))
+        let isMACKey = type == Attribute.number(CKA_KEY_TYPE, CKK_GENERIC_SECRET).value
+        macKeys[label] = isMACKey
+        return isMACKey
+    }
+
+    /// Makes a MAC key of 32 octets that stays in the token.
+    func generateMACKey(_ label: String) throws(TokenDefect) {
+        let template: [Attribute] = [
+            .number(CKA_CLASS, CKO_SECRET_KEY), .number(CKA_KEY_TYPE, CKK_GENERIC_SECRET), .number(CKA_VALUE_LEN, 32),
+            .flag(CKA_TOKEN, true), .flag(CKA_PRIVATE, true), .flag(CKA_SENSITIVE, true), .flag(CKA_EXTRACTABLE, false),
+            .flag(CKA_SIGN, true), .octets(CKA_LABEL, Array(label.utf8)),
+        ]
+        var key: ck_object_handle_t = 0
+        var mechanism = unsafe ck_mechanism(mechanism: CKM_GENERIC_SECRET_KEY_GEN, parameter: nil, parameter_len: 0)
+        try Self.check(
+            "C_GenerateKey",
+            unsafe Attribute.with(template) { start, count in
+                unsafe functions.pointee.C_GenerateKey?(handle, &mechanism, start, count, &key)
+            })
+    }
+
     func destroy(_ label: String) throws(TokenDefect) {
-        keys[label] = nil
-        for kind in [CKO_PRIVATE_KEY, CKO_PUBLIC_KEY] {
+        (keys[label], macKeys[label]) = (nil, nil)
+        for kind in [CKO_PRIVATE_KEY, CKO_PUBLIC_KEY, CKO_SECRET_KEY] {
             for object in try objects(kind, label) {
                 try Self.check("C_DestroyObject", unsafe functions.pointee.C_DestroyObject?(handle, object))
             }

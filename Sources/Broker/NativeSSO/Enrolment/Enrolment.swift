@@ -44,9 +44,9 @@ package struct Enrolment: Sendable {
             try mint.isExchangeable(request, idToken, device: device, accessToken: accessToken, at: clock.now)
         }
         guard isExchangeable else { throw .invalidIDToken(.malformed) }
-        let entry = try EnrolmentError.port { () throws(PortError) in
+        let entry = try await EnrolmentError.port { () async throws(PortError) in
             EnrolmentEntry(
-                request, idToken, checks, token: token, device: try devices.digest(device, at: idToken.issuer),
+                request, idToken, checks, token: token, device: try await devices.digest(device, at: idToken.issuer),
                 milliseconds: clock.milliseconds)
         }
         // One statement, one commit; facts either way.

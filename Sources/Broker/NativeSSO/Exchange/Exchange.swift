@@ -42,7 +42,7 @@ package struct Exchange: Sendable {
             throw ExchangeError(error)
         }
         subject.provider = idToken.issuer
-        let asked = try admission(request, idToken, at: now)
+        let asked = try await admission(request, idToken, at: now)
         // A known outage must not cost the app its grant.
         try ExchangeError.port { () throws(PortError) in try mint.checkSigning(for: request.client) }
         let facts: AdmissionFacts
@@ -64,7 +64,7 @@ package struct Exchange: Sendable {
     /// The request checks.
     private func admission(
         _ request: ExchangeRequest, _ idToken: IDTokenClaims, at now: UnixTime
-    ) throws(ExchangeError) -> Admission {
+    ) async throws(ExchangeError) -> Admission {
         // A claim shape, so this check precedes all state. No exchange of this token can succeed.
         guard let sessionID = idToken.sessionID else { throw .invalidIDToken(.sessionID) }
         guard let deviceHash = idToken.deviceHash(for: request.profile) else {
@@ -84,8 +84,8 @@ package struct Exchange: Sendable {
                 try limits.charge(failureOf: idToken)
             }
         }
-        let device = try ExchangeError.port { () throws(PortError) in
-            try devices.digest(request.device, at: idToken.issuer)
+        let device = try await ExchangeError.port { () async throws(PortError) in
+            try await devices.digest(request.device, at: idToken.issuer)
         }
         return Admission(
             request, idToken, sessionID: sessionID, checks, device: device, milliseconds: clock.milliseconds)

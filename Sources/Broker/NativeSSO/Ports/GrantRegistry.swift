@@ -8,6 +8,10 @@ package protocol GrantRegistry: Sendable {
 
     /// Issues the next generation of a token family if every guard holds; revokes the grant if the token shows misuse.
     func rotate(_ rotation: Rotation) async throws(PortError) -> RotationFacts
+
+    /// Notes that no answer with this token could be made: its predecessor stays good until the token is presented.
+    /// Changes nothing if the family has moved on.
+    func markUnanswered(_ token: RefreshToken) async throws(PortError)
 }
 
 /// A client's place in a client-sharing group.

@@ -12,33 +12,33 @@ package protocol TokenSigner: Sendable {
 }
 
 /// The kinds of JWT that the broker issues, told apart by `typ`. RFC 8725 §3.11.
-package enum JWTType: String, Sendable {
+package enum JWTType: String, Sendable, CaseIterable {
     case accessToken = "at+jwt"
     case idToken = "JWT"
     /// RFC 8417 §2.3.
     case securityEvent = "secevent+jwt"
 }
 
-/// HMAC-SHA-256 under the refresh-token keys of the key module.
+/// HMAC-SHA-256 under the refresh-token keys of the key module. A call waits only if the key is outside this process.
 package protocol RefreshTokenAuthenticator: Sendable {
     /// The key for new tokens.
     var currentKeyID: UInt8 { get throws(PortError) }
 
     /// 32 octets; `nil` if no key has this id.
-    func tag(_ message: [UInt8], keyID: UInt8) throws(PortError) -> [UInt8]?
+    func tag(_ message: [UInt8], keyID: UInt8) async throws(PortError) -> [UInt8]?
 }
 
 /// HMAC-SHA-256 of a device value under the device key of the key module.
 package protocol DeviceDigester: Sendable {
     /// Bound to the issuer: one device value at two issuers has two digests.
-    func digest(_ device: DeviceValue, at issuer: Issuer) throws(PortError) -> DeviceDigest
+    func digest(_ device: DeviceValue, at issuer: Issuer) async throws(PortError) -> DeviceDigest
 }
 
 /// HMAC-SHA-256, under the device key of the key module, over records that the broker stores and later trusts. An
 /// attacker who can write to the database, but has no key file, cannot forge a record.
 package protocol RecordAuthenticator: Sendable {
     /// 32 octets. Other fields, or the same in a record of another kind, have another tag.
-    func tag(_ kind: AuthenticatedRecord, _ fields: [[UInt8]]) throws(PortError) -> [UInt8]
+    func tag(_ kind: AuthenticatedRecord, _ fields: [[UInt8]]) async throws(PortError) -> [UInt8]
 }
 
 /// The kinds of records that carry a tag.

@@ -30,6 +30,16 @@ package struct PostgresGrantRegistry: GrantRegistry {
             RefreshStatement.statement, RefreshStatement.parameters(rotation),
             locking: RefreshStatement.row(rotation), of: "refresh", RefreshStatement.facts)
     }
+
+    package func markUnanswered(_ token: RefreshToken) async throws(PortError) {
+        _ = try await refreshes.one(
+            Self.mark, [.uuid(token.grantID), .int32(token.generation)],
+            locking: RowKey(token.grantID.octets), of: "mark_unanswered"
+        ) { try $0.bool(0) }
+    }
+
+    /// $1 grant, $2 generation.
+    static let mark = Statement("SELECT native_sso.mark_unanswered($1, $2)")
 }
 
 /// Used client assertions in PostgreSQL. Each has a row until it expires; the primary key decides a race.

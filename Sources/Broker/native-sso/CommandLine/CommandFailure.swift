@@ -160,7 +160,9 @@ extension CommandFailure {
         switch error {
         case .noIDsLeft, .deviceKeyExists, .algorithmDoesNotFit, .token(.unsupported):
             self = .refused(error.description)
-        case .file, .badReference, .otherKey, .token, .noFIPS, .cryptography: self = .infrastructure(error.description)
+        case .signer(.readOnly): self = .usage(error.description)
+        case .file, .badReference, .otherKey, .token, .signer, .noFIPS, .cryptography:
+            self = .infrastructure(error.description)
         }
     }
 

@@ -25,7 +25,7 @@ struct KeySyncCommand: AsyncParsableCommand {
 
     func run() async throws {
         let keys = try options.configuration().keys
-        let (own, other) = (try keys.files(in: keys.directory), try keys.files(in: to ?? from ?? ""))
+        let (own, other) = (try keys.files(in: try keys.ownDirectory()), try keys.files(in: to ?? from ?? ""))
         let (source, target) = to == nil ? (other, own) : (own, other)
         try source.check()
         try target.check()

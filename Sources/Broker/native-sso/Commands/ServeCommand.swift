@@ -60,7 +60,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     /// Without a configured format, writes text to a terminal and JSON elsewhere.
-    private static func logger(_ log: Configuration.Log) -> Logger {
+    static func logger(_ log: Configuration.Log) -> Logger {
         let format: LogFormat =
             switch log.format {
             case .json: .json
@@ -89,15 +89,19 @@ extension ConfigCommand {
 
         func run() async throws {
             let result = try options.readConfiguration()
-            let directory = result.configuration.keys.directory
+            try checkDirectory(result.configuration.keys.directory)
+            let warnings = result.warnings + (try await compareNames(result.configuration))
+            try options.output.show(ConfigurationVerdict(file: options.config, warnings: warnings))
+        }
+
+        private func checkDirectory(_ directory: String?) throws(ConfigurationError) {
+            guard let directory else { return }
             var status = stat()
             guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
                 let problem = ConfigurationProblem(
                     place: Place(origin: .file, key: "keys.directory"), message: "there is no such directory")
                 throw ConfigurationError(file: options.config, problems: [problem])
             }
-            let warnings = result.warnings + (try await compareNames(result.configuration))
-            try options.output.show(ConfigurationVerdict(file: options.config, warnings: warnings))
         }
     }
 }

@@ -14,20 +14,39 @@ enum ConfigurationReader {
     static let limit = 1 << 20
 
     static func read(file: String, environment: [String: String]) throws(ConfigurationError) -> Result {
-        let yaml: String
+        try read(yaml: try yaml(of: file), file: file, environment: environment)
+    }
+
+    private static func yaml(of file: String) throws(ConfigurationError) -> String {
         do throws(ValueDefect) {
-            yaml = try text(of: file)
+            return try text(of: file)
         } catch {
             let problem = ConfigurationProblem(place: .file, message: error.message)
             throw ConfigurationError(file: file, problems: [problem])
         }
-        return try read(yaml: yaml, file: file, environment: environment)
     }
 
     /// - Parameter file: For messages only.
     static func read(
         yaml: String, file: String, environment: [String: String]
     ) throws(ConfigurationError) -> Result {
+        let (configuration, warnings) = try read(yaml: yaml, file: file, environment: environment) {
+            Configuration(reading: $0)
+        }
+        return Result(configuration: configuration, warnings: warnings)
+    }
+
+    /// The configuration of the signer.
+    static func readSigner(
+        file: String, environment: [String: String]
+    ) throws(ConfigurationError) -> (SignerConfiguration, warnings: [ConfigurationProblem]) {
+        let yaml = try yaml(of: file)
+        return try read(yaml: yaml, file: file, environment: environment) { SignerConfiguration(reading: $0) }
+    }
+
+    private static func read<Value>(
+        yaml: String, file: String, environment: [String: String], _ make: (Section) -> Value?
+    ) throws(ConfigurationError) -> (Value, [ConfigurationProblem]) {
         let document: ConfigurationDocument
         do throws(ConfigurationProblem) {
             document = try ConfigurationDocument(yaml: yaml)
@@ -38,13 +57,13 @@ enum ConfigurationReader {
         let variables = Variables(environment)
         let root = Section(path: "", place: .file, variables: variables, problems: problems)
         root.fill(from: document)
-        let configuration = Configuration(reading: root)
+        let configuration = make(root)
         root.end()
         variables.reportUnknown(to: problems)
         guard let configuration, problems.errors.isEmpty else {
             throw ConfigurationError(file: file, problems: problems.errors.sorted())
         }
-        return Result(configuration: configuration, warnings: problems.warnings.sorted())
+        return (configuration, problems.warnings.sorted())
     }
 
     private static func text(of file: String) throws(ValueDefect) -> String {

@@ -47,7 +47,7 @@ extension Broker {
     }
 
     /// Loads data before the first request. An existing but wrong key stops the start: waiting does not repair it,
-    /// and the other brokers continue.
+    /// and the other brokers continue. For a signer or a token that is away, the broker waits.
     ///
     /// - Returns: Whether ``StartChecks`` have passed.
     private func prepare(_ directory: DirectoryRefresh) async throws(CommandFailure) -> Bool {
@@ -63,7 +63,7 @@ extension Broker {
         await reportSchema()
         let hasPassed = try await startChecks.pass()
         // Keys come first, because the device key authenticates the archived keys of IdPs.
-        if let problem = await keys.refresh().first(where: { $0.state == .active }) {
+        if let problem = await keys.refresh().first(where: { $0.state == .active && !$0.isOutage }) {
             throw .infrastructure(problem.description)
         }
         await directory.refresh()

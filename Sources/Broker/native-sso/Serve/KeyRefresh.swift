@@ -105,7 +105,7 @@ struct RegisteredKeyArchive: KeyArchive {
             if row.revokedAt != nil, let thumbprint = Base64URL.decode(row.thumbprint) {
                 keys.revoked.insert(thumbprint)
             }
-            if let life = try life(row, of: issuer) {
+            if let life = try await life(row, of: issuer) {
                 keys.lives.append(life)
             } else {
                 strangers += 1
@@ -131,24 +131,24 @@ struct RegisteredKeyArchive: KeyArchive {
                 ProviderKeyRow(
                     thumbprint: thumbprint, kid: key.keyID, algorithm: key.algorithm?.rawValue,
                     publicJWK: String(decoding: key.octets, as: UTF8.self), firstSeenAt: life.firstSeen,
-                    lastSeenAt: life.lastSeen, tag: Base64URL.encode(try tag(life, of: issuer))))
+                    lastSeenAt: life.lastSeen, tag: Base64URL.encode(try await tag(life, of: issuer))))
         }
         try await store.record(rows, of: issuer)
     }
 
     /// `nil` if the row has no valid tag or no valid key.
-    private func life(_ row: ProviderKeyRow, of issuer: Issuer) throws(PortError) -> ArchivedKey? {
+    private func life(_ row: ProviderKeyRow, of issuer: Issuer) async throws(PortError) -> ArchivedKey? {
         guard let json = try? JSONReader.parse(row.publicJWK.utf8).object, let key = try? JSONWebKey(json) else {
             return nil
         }
         let life = ArchivedKey(key: key, firstSeen: row.firstSeenAt, lastSeen: row.lastSeenAt)
-        let tag = Base64URL.encode(try tag(life, of: issuer))
+        let tag = Base64URL.encode(try await tag(life, of: issuer))
         return ConstantTime.equal(tag.utf8, row.tag.utf8) ? life : nil
     }
 
     /// Covers the whole row, with the key in this program's own serialization: `jsonb` keeps neither order nor spaces.
-    private func tag(_ life: ArchivedKey, of issuer: Issuer) throws(PortError) -> [UInt8] {
-        try authenticator.tag(
+    private func tag(_ life: ArchivedKey, of issuer: Issuer) async throws(PortError) -> [UInt8] {
+        try await authenticator.tag(
             .providerKey,
             [
                 Array(issuer.string.utf8), life.key.thumbprint, life.key.octets,

@@ -44,6 +44,35 @@ extension GrantRegistryConformance {
                 #expect(keyless.refusal == .grantRevoked)
             },
         ] + [
+            GrantRegistryCheck("family: without an answer, the predecessor stays good until its successor is presented")
+            {
+                fixture in
+                // One hour after the rotation, which is longer than every grace period.
+                var scenario = try scenario(presents: 8)
+                try await scenario.put(into: fixture)
+                let nine = RefreshToken(grantID: scenario.grantID, generation: 9)
+                try await fixture.registry.markUnanswered(nine)
+                for _ in 0..<3 {
+                    #expect(try await scenario.attempt(on: fixture.registry).success == .redelivered)
+                }
+                scenario.generation = 9
+                #expect(try await scenario.attempt(on: fixture.registry).success == .advanced)
+                // The mark belongs to one generation: it comes too late for this one, and does not outlive it.
+                try await fixture.registry.markUnanswered(nine)
+                scenario.generation = 8
+                #expect(try await scenario.attempt(on: fixture.registry).refusal == .replayed)
+            },
+            GrantRegistryCheck("family: a mark changes neither a grant that an exchange restarted nor a revoked one") {
+                fixture in
+                let exchanged = try scenario(presents: 8, exchanged: 9)
+                try await exchanged.put(into: fixture)
+                try await fixture.registry.markUnanswered(RefreshToken(grantID: exchanged.grantID, generation: 9))
+                #expect(try await exchanged.attempt(on: fixture.registry).refusal == .superseded)
+                let late = try scenario(presents: 8, cameLate: true)
+                try await late.put(into: fixture)
+                try await fixture.registry.markUnanswered(RefreshToken(grantID: late.grantID, generation: 9))
+                #expect(try await late.attempt(on: fixture.registry).refusal == .grantRevoked)
+            },
             GrantRegistryCheck("family: two parts of an app with different scopes are not reuse") {
                 fixture in
                 let first = try ExchangeScenario()

@@ -46,6 +46,17 @@ package final class InMemoryGrantRegistry: GrantRegistry {
             return state.falseRotation ?? state.rotate(rotation)
         }
     }
+
+    package func markUnanswered(_ token: RefreshToken) async throws(PortError) {
+        try state.withLock { state throws(PortError) in
+            if let failure = state.failure { throw failure }
+            guard var family = state.families[token.grantID], family.generation == token.generation,
+                family.generation > family.exchangedGeneration, family.revokedAt == nil
+            else { return }
+            family.rotatedAt = max(family.rotatedAt, family.expiresAt)
+            state.families[token.grantID] = family
+        }
+    }
 }
 
 /// The tables.

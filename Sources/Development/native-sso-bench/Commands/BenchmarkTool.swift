@@ -7,12 +7,12 @@ import ArgumentParser
         commandName: "native-sso-bench", abstract: "Figures of the broker on this machine.",
         discussion: """
             Starts a PostgreSQL of its own and brokers on it, loads them, and stops everything. One JSON document on \
-            standard output, tables on standard error. Without a subcommand: all of them but connections, logout, ends, failover, fuzz, races and timing, in some minutes.
+            standard output, tables on standard error. Without a subcommand: start, database, exchange, refresh and scale, \
+            in some minutes.
             """,
         subcommands: [
             AllCommand.self, StartCommand.self, DatabaseCommand.self, ExchangeCommand.self, RefreshCommand.self,
             ScaleCommand.self, ConnectionsCommand.self, LogoutCommand.self, SoakCommand.self, EndsCommand.self,
-            FailoverCommand.self,
             FailoverCommand.self, VerifierCommand.self, FuzzCommand.self,
             RacesCommand.self, TimingCommand.self, TableCommand.self, PlotCommand.self,
         ],

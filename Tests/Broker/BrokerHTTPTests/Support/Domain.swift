@@ -176,4 +176,6 @@ struct GatedRegistry: GrantRegistry {
         await gate.pass()
         return try await registry.rotate(rotation)
     }
+
+    func markUnanswered(_ token: RefreshToken) async throws(PortError) { try await registry.markUnanswered(token) }
 }

@@ -89,7 +89,7 @@ import Testing
     /// longer send it.
     @Test func aReservationRunsOut() async throws {
         let fixture = try CodeFixture()
-        let seal = try CodeSeal(fixture.request, fixture.login.keys)
+        let seal = try await CodeSeal(fixture.request, fixture.login.keys)
         let dead = UniqueID(high: 7, low: 7)
         let entry = CodeEntry(requestID: dead, code: seal.name, binding: seal.binding, proof: nil)
         #expect(try await fixture.register.claim(entry) == .granted)

@@ -12,7 +12,7 @@ import Testing
     @Test func theMACKeys() async throws {
         let scenario = try RefreshScenario()
         let broker = try await Broker(scenario)
-        let request = try scenario.request(keys: broker.keys)
+        let request = try await scenario.request(keys: broker.keys)
         broker.keys.fail(with: Self.keyModule)
         #expect(await broker.failure(of: request) == .outage(.keyModule))
         broker.keys.fail(with: Self.defect)
@@ -23,7 +23,7 @@ import Testing
     @Test func theDatabase() async throws {
         let scenario = try RefreshScenario()
         let broker = try await Broker(scenario)
-        let request = try scenario.request(keys: broker.keys)
+        let request = try await scenario.request(keys: broker.keys)
         broker.registry.fail(with: Self.database)
         #expect(await broker.failure(of: request) == .outage(.database))
         broker.registry.fail(with: Self.defect)
@@ -35,22 +35,25 @@ import Testing
     @Test func theSignerBefore() async throws {
         let scenario = try RefreshScenario()
         let broker = try await Broker(scenario)
-        let request = try scenario.request(keys: broker.keys)
+        let request = try await scenario.request(keys: broker.keys)
         broker.signer.fail(with: Self.keyModule)
         #expect(await broker.failure(of: request) == .outage(.keyModule))
         #expect(broker.registry.rotations.isEmpty)
         var other = scenario
         other.client.accessTokenAlgorithm = .rs256
         broker.signer.fail(with: nil)
-        #expect(await broker.failure(of: try other.request(keys: broker.keys)) == .outage(.keyModule))
+        #expect(await broker.failure(of: try await other.request(keys: broker.keys)) == .outage(.keyModule))
         #expect(broker.registry.rotations.isEmpty)
     }
 
     @Test func theSigner() async throws {
         let scenario = try RefreshScenario()
         let broker = try await Broker(scenario)
-        let request = try scenario.request(keys: broker.keys)
+        let request = try await scenario.request(keys: broker.keys)
         broker.signer.fail(with: Self.keyModule, isKnown: false)
+        #expect(await broker.failure(of: request) == .outage(.keyModule))
+        // Longer than every grace period.
+        broker.pass(.minutes(11))
         #expect(await broker.failure(of: request) == .outage(.keyModule))
         broker.signer.fail(with: nil)
         // The first try rotated the token, but its answer was lost.
@@ -58,7 +61,7 @@ import Testing
         var next = scenario
         next.generation = 6
         let successor = RefreshToken(grantID: next.grantID, generation: next.generation)
-        #expect(try answer.refreshToken == successor.encoded(by: broker.keys))
+        #expect(try await answer.refreshToken == successor.encoded(by: broker.keys))
         #expect(try await broker.refresh(next.request(keys: broker.keys)).refreshToken != answer.refreshToken)
     }
 }

@@ -11,7 +11,7 @@ import Testing
         scenario.spoil(for: refusal)
         var broker = try await Broker(scenario)
         if refusal == .subjectAmbiguous { broker.subjects = SubjectPrefixes([:]) }
-        let request = try request(scenario, for: [refusal], at: broker)
+        let request = try await request(scenario, for: [refusal], at: broker)
         let before = broker.registry.digestOfState()
         #expect(await broker.failure(of: request) == .refused(refusal))
         // The registry does not know the configuration, and so it advances the family of a user without a name.
@@ -30,7 +30,7 @@ import Testing
             scenario.spoil(for: later)
             scenario.spoil(for: earlier)
             let broker = try await Broker(scenario)
-            let request = try request(scenario, for: [earlier, later], at: broker)
+            let request = try await request(scenario, for: [earlier, later], at: broker)
             #expect(await broker.failure(of: request) == .refused(earlier), "\(later)")
         }
     }
@@ -45,7 +45,7 @@ import Testing
         broker.subjects = SubjectPrefixes([
             issuer: "", Issuer(validated: "https://other.example.com"): scenario.exchange.subject.string,
         ])
-        let request = try scenario.request(keys: broker.keys)
+        let request = try await scenario.request(keys: broker.keys)
         #expect(await broker.failure(of: request) == .refused(.subjectAmbiguous))
         broker.subjects = good
         #expect(try await broker.refresh(request).refreshToken != nil)
@@ -68,8 +68,8 @@ import Testing
 
     private func request(
         _ scenario: RefreshScenario, for refusals: [RefreshRefusal], at broker: Broker
-    ) throws -> RefreshRequest {
-        guard refusals.contains(.tokenNotOurs) else { return try scenario.request(keys: broker.keys) }
+    ) async throws -> RefreshRequest {
+        guard refusals.contains(.tokenNotOurs) else { return try await scenario.request(keys: broker.keys) }
         return RefreshRequest(
             requestID: .random(), client: scenario.client, refreshToken: "not ours", scope: scenario.scope)
     }

@@ -14,32 +14,32 @@ import Testing
     private let goldenOfKey2 = "nsr1.AgGYwP_uAHAAgAAAAAAAAAEAAAECuAcHQKIzrSyK4UqzN5aC00GBO7nRTEYw6zI20470eSM"
     private let lastOfAll = "nsr1.AQGYwP_uAHAAgAAAAAAAAAF_____skikuGXoQXqfv1i53czeeQitTkPXq6MvN2k8UHDoU00"
 
-    @Test func everyOctetIsFixed() throws {
-        #expect(try token.encoded(by: keys) == golden)
-        #expect(try RefreshToken.decode(golden, by: keys) == token)
+    @Test func everyOctetIsFixed() async throws {
+        #expect(try await token.encoded(by: keys) == golden)
+        #expect(try await RefreshToken.decode(golden, by: keys) == token)
         #expect(golden.utf8.count == RefreshToken.length)
         let last = RefreshToken(grantID: token.grantID, generation: .max)
-        #expect(try last.encoded(by: keys) == lastOfAll)
-        #expect(try RefreshToken.decode(lastOfAll, by: keys) == last)
+        #expect(try await last.encoded(by: keys) == lastOfAll)
+        #expect(try await RefreshToken.decode(lastOfAll, by: keys) == last)
     }
 
-    @Test func anOlderKeyStillReads() throws {
+    @Test func anOlderKeyStillReads() async throws {
         keys.use(keyID: 2)
-        #expect(try token.encoded(by: keys) == goldenOfKey2)
-        #expect(try RefreshToken.decode(golden, by: keys) == token)
-        #expect(try RefreshToken.decode(goldenOfKey2, by: keys) == token)
+        #expect(try await token.encoded(by: keys) == goldenOfKey2)
+        #expect(try await RefreshToken.decode(golden, by: keys) == token)
+        #expect(try await RefreshToken.decode(goldenOfKey2, by: keys) == token)
         keys.remove(keyID: 1)
-        #expect(try RefreshToken.decode(golden, by: keys) == nil)
+        #expect(try await RefreshToken.decode(golden, by: keys) == nil)
     }
 
     /// Flips every bit, in the text and in the decoded octets.
-    @Test func everyFlippedBitIsRefused() throws {
+    @Test func everyFlippedBitIsRefused() async throws {
         let text = Array(golden.utf8)
         for index in text.indices {
             for bit in 0..<8 {
                 var changed = text
                 changed[index] ^= 1 << UInt8(bit)
-                #expect(try RefreshToken.decode(String(decoding: changed, as: UTF8.self), by: keys) == nil)
+                #expect(try await RefreshToken.decode(String(decoding: changed, as: UTF8.self), by: keys) == nil)
             }
         }
         let octets = try #require(Base64URL.decode(text.dropFirst(5)))
@@ -47,23 +47,23 @@ import Testing
             for bit in 0..<8 {
                 var changed = octets
                 changed[index] ^= 1 << UInt8(bit)
-                #expect(try RefreshToken.decode("nsr1." + Base64URL.encode(changed), by: keys) == nil)
+                #expect(try await RefreshToken.decode("nsr1." + Base64URL.encode(changed), by: keys) == nil)
             }
         }
     }
 
-    @Test func everyTruncationAndExtensionIsRefused() throws {
+    @Test func everyTruncationAndExtensionIsRefused() async throws {
         for length in 0..<golden.count {
-            #expect(try RefreshToken.decode(String(golden.prefix(length)), by: keys) == nil)
-            #expect(try RefreshToken.decode(String(golden.suffix(length)), by: keys) == nil)
+            #expect(try await RefreshToken.decode(String(golden.prefix(length)), by: keys) == nil)
+            #expect(try await RefreshToken.decode(String(golden.suffix(length)), by: keys) == nil)
         }
         for more in ["A", "=", "==", "\n", "\r\n", " ", "\u{0}", "\u{301}"] {
-            #expect(try RefreshToken.decode(golden + more, by: keys) == nil)
-            #expect(try RefreshToken.decode(more + golden, by: keys) == nil)
+            #expect(try await RefreshToken.decode(golden + more, by: keys) == nil)
+            #expect(try await RefreshToken.decode(more + golden, by: keys) == nil)
         }
     }
 
-    @Test func otherFormsOfTheSameTokenAreRefused() throws {
+    @Test func otherFormsOfTheSameTokenAreRefused() async throws {
         let body = String(golden.dropFirst(5))
         let start = String(golden.dropLast())
         let others: [String] = [
@@ -77,42 +77,44 @@ import Testing
             start + "é", start.dropLast() + "é",
         ]
         for other in others where !other.utf8.elementsEqual(golden.utf8) {
-            #expect(try RefreshToken.decode(other, by: keys) == nil)
+            #expect(try await RefreshToken.decode(other, by: keys) == nil)
         }
         #expect(others.count == 10)
     }
 
     /// A tag that is right for another key id, or for the body without the prefix, is wrong here.
-    @Test func theTagCoversPrefixAndKeyID() throws {
+    @Test func theTagCoversPrefixAndKeyID() async throws {
         let octets = try #require(Base64URL.decode(golden.utf8.dropFirst(5)))
         let body = Array(octets[..<21])
         let withoutPrefix = try #require(try keys.tag(body, keyID: 1))
-        #expect(try RefreshToken.decode("nsr1." + Base64URL.encode(body + withoutPrefix), by: keys) == nil)
+        #expect(try await RefreshToken.decode("nsr1." + Base64URL.encode(body + withoutPrefix), by: keys) == nil)
         let underKey2 = try #require(try keys.tag(Array("nsr1.".utf8) + body, keyID: 2))
-        #expect(try RefreshToken.decode("nsr1." + Base64URL.encode(body + underKey2), by: keys) == nil)
+        #expect(try await RefreshToken.decode("nsr1." + Base64URL.encode(body + underKey2), by: keys) == nil)
     }
 
-    @Test func unknownKeysAreRefused() throws {
+    @Test func unknownKeysAreRefused() async throws {
         let octets = try #require(Base64URL.decode(golden.utf8.dropFirst(5)))
         for keyID in [0, 3, 255] as [UInt8] {
-            #expect(try RefreshToken.decode("nsr1." + Base64URL.encode([keyID] + octets.dropFirst()), by: keys) == nil)
+            #expect(
+                try await RefreshToken.decode("nsr1." + Base64URL.encode([keyID] + octets.dropFirst()), by: keys) == nil
+            )
         }
     }
 
-    @Test func aMissingCurrentKeyIsADefect() {
+    @Test func aMissingCurrentKeyIsADefect() async {
         keys.use(keyID: 9)
-        #expect {
-            try token.encoded(by: keys)
+        await #expect {
+            try await token.encoded(by: keys)
         } throws: { error in
             if case PortError.broken = error { true } else { false }
         }
     }
 
-    @Test func keysThatAreAwayAreAnOutage() {
+    @Test func keysThatAreAwayAreAnOutage() async {
         keys.fail(with: .outage(Outage(.keyModule, "away")))
-        #expect(throws: PortError.self) { try token.encoded(by: keys) }
-        #expect {
-            try RefreshToken.decode(golden, by: keys)
+        await #expect(throws: PortError.self) { try await token.encoded(by: keys) }
+        await #expect {
+            try await RefreshToken.decode(golden, by: keys)
         } throws: { error in
             if case PortError.outage = error { true } else { false }
         }

@@ -54,7 +54,7 @@ package struct CodeEnrolment: Sendable {
         if let refusal = request.refusal { throw .refused(refusal) }
         // A known outage must not cost the app its code.
         try CodeError.port { () throws(PortError) in try enrolment.checkSigning(for: request.client) }
-        let seal = try CodeError.port { () throws(PortError) in try CodeSeal(request, records) }
+        let seal = try await CodeError.port { () async throws(PortError) in try await CodeSeal(request, records) }
         let claim = try await CodeError.port { () async throws(PortError) in
             try await register.claim(
                 CodeEntry(requestID: request.requestID, code: seal.name, binding: seal.binding, proof: request.proof))

@@ -67,12 +67,12 @@ struct CodeSeal {
     let binding: CodeBinding
     private let key: SymmetricKey
 
-    init(_ request: CodeRequest, _ records: any RecordAuthenticator) throws(PortError) {
+    init(_ request: CodeRequest, _ records: any RecordAuthenticator) async throws(PortError) {
         let issuer = Array(request.issuer.issuer.string.utf8)
         let code = Array(request.code.code.utf8)
         // The name omits the client, so that another app with the same code cannot make the IdP see the code twice.
-        name = CodeName(octets: try records.tag(.authorizationCode, [issuer, code]))
-        let secret = try records.tag(
+        name = CodeName(octets: try await records.tag(.authorizationCode, [issuer, code]))
+        let secret = try await records.tag(
             .codeAnswer,
             [
                 issuer, code, Array(request.code.verifier.utf8), Array(request.code.redirectURI.utf8),

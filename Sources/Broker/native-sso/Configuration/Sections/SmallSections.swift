@@ -65,18 +65,38 @@ extension Configuration {
 
     /// `keys`: where the broker's private keys lie.
     struct Keys: Sendable {
-        let directory: String
+        /// `nil`: the signer has the keys.
+        let directory: String?
         /// Of the files of signing keys; `nil`: new ones are not encrypted.
         let passphrase: Credential?
         let usesFIPS: Bool
         /// Where new signing keys are made; `nil`: in files.
         let token: TokenSettings?
+        /// The socket of the signer; `nil`: this process has the keys.
+        let signer: String?
 
         init(reading section: Section) {
-            directory =
-                section.required(
-                    "directory", .path, example: "/var/lib/native-sso/keys", help: "The directory of the key files.",
-                    PathText.absolute) ?? ""
+            signer = section.section(
+                "signer", help: "A signer process, which has the keys instead of the broker. See `native-sso signer`."
+            ) { signer in
+                guard section.isGiven("signer") || signer.isGiven("socket") else {
+                    return signer.value(
+                        "socket", .path, help: "The Unix socket of the signer.", PathText.absolute)
+                }
+                return signer.required(
+                    "socket", .path, example: "/run/native-sso-signer/socket", help: "The Unix socket of the signer.",
+                    PathText.absolute)
+            }
+            let help = "The directory of the key files. Required without `keys.signer`."
+            if signer != nil {
+                directory = section.value("directory", .path, help: help, PathText.absolute)
+                for key in ["directory", "pkcs11", "passphrase_file", "fips"] where section.isGiven(key) {
+                    section.report(key, "has no effect beside keys.signer, which has the keys; remove one of them")
+                }
+            } else {
+                directory = section.required(
+                    "directory", .path, example: "/var/lib/native-sso/keys", help: help, PathText.absolute)
+            }
             passphrase = section.value(
                 "passphrase_file", .path,
                 help: "Encrypts new files of signing keys, on one line. Only its owner may read the file.",
@@ -88,6 +108,14 @@ extension Configuration {
             ) { TokenSettings(reading: $0, isGiven: section.isGiven("pkcs11") || $0.isGiven("module")) }
         }
 
+        /// For commands that touch key files themselves.
+        func ownDirectory() throws(CommandFailure) -> String {
+            guard let directory else {
+                throw .usage("the signer has the keys: name a configuration with keys.directory")
+            }
+            return directory
+        }
+
         /// With the passphrase of the configuration.
         func files(in directory: String) throws(KeyError) -> FileKeyProvider {
             guard let passphrase else { return FileKeyProvider(directory: directory) }
@@ -95,8 +123,9 @@ extension Configuration {
         }
 
         func provider() throws(KeyError) -> any KeyProvider {
+            if let signer { return SignerKeyProvider(SignerClient(socket: signer)) }
             if usesFIPS { try FIPSModule.require() }
-            let files = try files(in: directory)
+            let files = try files(in: directory ?? "")
             return token.map { TokenKeyProvider(Token($0), files: files) } ?? files
         }
     }

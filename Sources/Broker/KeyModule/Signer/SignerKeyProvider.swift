@@ -1,0 +1,103 @@
+import JOSE
+package import NativeSSO
+import StrictCoding
+import Synchronization
+
+/// Keys that the signer process uses for this broker. No private key is in this process.
+package struct SignerKeyProvider: KeyProvider {
+    private let client: SignerClient
+
+    package init(_ client: SignerClient) { self.client = client }
+
+    package func check() throws(KeyError) {}
+
+    package func generateSigningKey(_ algorithm: KeyAlgorithm, modulusBits: Int) throws(KeyError) -> GeneratedKey {
+        throw .signer(.readOnly)
+    }
+
+    package func generateRefreshTokenKey(id: UInt8) throws(KeyError) -> GeneratedKey { throw .signer(.readOnly) }
+
+    package func generateDeviceKey() throws(KeyError) -> GeneratedKey { throw .signer(.readOnly) }
+
+    package func destroy(_ record: KeyRecord) throws(KeyError) { throw .signer(.readOnly) }
+
+    package func protection(of record: KeyRecord) async throws(KeyError) -> String {
+        _ = try await client.call(.load, key: SignerProtocol.name(of: record), message: [])
+        return "in the signer process"
+    }
+
+    package func signingKey(_ record: KeyRecord) async throws(KeyError) -> any SigningKey {
+        let name = SignerProtocol.name(of: record)
+        let json = try await client.call(.load, key: name, message: [])
+        guard let object = try? JSONReader.parse(json).object, let key = try? JSONWebKey(object) else {
+            throw .signer(.nonsense("a result that is not a public key"))
+        }
+        let kid = Base64URL.encode(key.thumbprint)
+        guard kid.hasSameOctets(as: record.kid), key.keyID.map({ $0.hasSameOctets(as: kid) }) == true,
+            key.algorithm == SignatureAlgorithm(name: record.algorithm.rawValue)
+        else { throw .otherKey(path: record.reference, expected: record.kid, found: kid) }
+        return SignerSigningKey(key, record.algorithm, name, client)
+    }
+
+    package func macKey(_ record: KeyRecord) async throws(KeyError) -> any MessageAuthenticator {
+        guard record.use != .accessToken else { throw .algorithmDoesNotFit(record.algorithm, record.use) }
+        let name = SignerProtocol.name(of: record)
+        _ = try await client.call(.load, key: name, message: [])
+        return SignerMACKey(name: name, client: client)
+    }
+}
+
+struct SignerMACKey: MessageAuthenticator {
+    let name: [UInt8]
+    let client: SignerClient
+
+    func tag(_ message: [UInt8]) async throws(KeyError) -> [UInt8] {
+        let tag = try await client.call(.tag, key: name, message: message)
+        guard tag.count == 32 else { throw .signer(.nonsense("a tag of \(tag.count) octets")) }
+        return tag
+    }
+}
+
+final class SignerSigningKey: SigningKey {
+    let publicKey: JSONWebKey
+    let algorithm: KeyAlgorithm
+    private let name: [UInt8]
+    private let client: SignerClient
+    /// Of the provider behind the signer.
+    private let outage = Mutex<KeyError?>(nil)
+
+    init(_ publicKey: JSONWebKey, _ algorithm: KeyAlgorithm, _ name: [UInt8], _ client: SignerClient) {
+        self.publicKey = publicKey
+        self.algorithm = algorithm
+        self.name = name
+        self.client = client
+    }
+
+    var failure: KeyError? { client.failure.map(KeyError.signer) ?? outage.withLock { $0 } }
+
+    func signature(over message: [UInt8]) async throws(KeyError) -> [UInt8] {
+        do throws(KeyError) {
+            return try await client.call(.sign, key: name, message: message)
+        } catch {
+            if case .signer(.outage) = error { begin(error) }
+            throw error
+        }
+    }
+
+    private func begin(_ error: KeyError) {
+        let isFirst = outage.withLock { outage in
+            defer { outage = error }
+            return outage == nil
+        }
+        guard isFirst else { return }
+        Task { [weak self] in
+            // Loading a key in a token makes a signature with it.
+            while let self {
+                try? await Task.sleep(for: .milliseconds(500))
+                if (try? await client.call(.load, key: name, message: [])) != nil {
+                    return outage.withLock { $0 = nil }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import BrokerHarness
+import BrokerTesting
+import Foundation
+import Glibc
+import JOSE
+import PrivateCluster
+import Synchronization
+import Testing
+
+/// The signer goes away under a running broker: no app loses its login.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct SignerOutageTests {
+    /// What the apps have seen.
+    private final class Apps: Sendable {
+        struct Seen {
+            var granted = 0
+            var outages = 0
+            var others: [String] = []
+        }
+
+        let seen = Mutex(Seen())
+        let areDone = Atomic(false)
+
+        /// Refreshes one family until the others are done, too. A token that got no answer is sent again.
+        func refresh(_ family: TokenFamily, _ logins: LoginFactory, at broker: Broker) async throws {
+            var token = family.refreshToken
+            while !areDone.load(ordering: .relaxed) {
+                let answer = try await broker.token(logins.refresh(token))
+                seen.withLock { seen in
+                    if answer.status == 200 {
+                        seen.granted += 1
+                    } else if answer.isOutage {
+                        seen.outages += 1
+                    } else {
+                        seen.others.append(answer.text)
+                    }
+                }
+                if let next = answer.refreshToken { token = next }
+                if answer.status != 200 { try await Task.sleep(for: .milliseconds(20)) }
+            }
+        }
+
+        func untilGranted(_ more: Int) async throws {
+            let start = seen.withLock { $0.granted }
+            _ = try await eventually("\(more) refreshes") {
+                seen.withLock { $0.granted >= start + more } ? true : nil
+            }
+        }
+    }
+
+    private func install() async throws -> (StubIdentityProvider, Installation, LoginFactory) {
+        let key = try TestKey(.es256, keyID: "idp")
+        let provider = try StubIdentityProvider(keys: [key])
+        let (installation, logins) = try await FaultFixture.install(
+            provider.issuer, key, on: try await PrivateCluster.shared)
+        return (provider, installation, logins)
+    }
+
+    /// The signer is frozen, so that grants are committed whose answers cannot be made; then killed, and away for several
+    /// grace periods. Apps retry the same token the whole time.
+    @Test func aLongOutageUnderLoadCostsNoAppItsLogin() async throws {
+        let (provider, installation, logins) = try await install()
+        defer { withExtendedLifetime(provider) {} }
+        let signer = try await SignerProcess(installation)
+        let grace = 1
+        try await installation.withBroker(
+            "with-signer",
+            {
+                $0.signer = signer.socket; $0.unboundRefreshGrace = grace
+            }
+        ) {
+            broker in
+            var families: [TokenFamily] = []
+            for _ in 0..<24 { families.append(try await logins.family(at: broker)) }
+            let apps = Apps()
+            let sql = try installation.session()
+            try await withThrowingTaskGroup { group in
+                for family in families { group.addTask { try await apps.refresh(family, logins, at: broker) } }
+                group.addTask {
+                    defer { apps.areDone.store(true, ordering: .relaxed) }
+                    try await apps.untilGranted(200)
+                    signer.process.signal(SIGSTOP)
+                    let marked =
+                        "SELECT count(*) FROM native_sso.sso_grant WHERE rotated_at > now() + interval '1 hour'"
+                    _ = try await eventually("a grant whose answer could not be made") {
+                        Int(try await sql.row(marked)).flatMap { $0 > 0 ? true : nil }
+                    }
+                    signer.process.signal(SIGKILL)
+                    _ = await signer.process.exitStatus
+                    // Not a wait: the outage lasts for several grace periods.
+                    try await Task.sleep(for: .seconds(3 * grace))
+                    #expect(try await broker.get("/.well-known/jwks.json").status == 200)
+                    #expect(apps.seen.withLock { $0.outages } > 24)
+                    let back = ContinuousClock.now
+                    try await signer.restart()
+                    try await apps.untilGranted(1)
+                    #expect(back.duration(to: .now) < .seconds(5))
+                    try await apps.untilGranted(500)
+                }
+                try await group.waitForAll()
+            }
+            #expect(apps.seen.withLock { $0.others } == [])
+            let revoked = "SELECT count(*) FROM native_sso.sso_grant WHERE revoked_at IS NOT NULL"
+            #expect(try await sql.row(revoked) == "0")
+        }
+    }
+
+    /// Enrolments, exchanges and refreshes work, and the broker has no key file.
+    @Test func theBrokerHoldsNoKey() async throws {
+        let (provider, installation, logins) = try await install()
+        defer { withExtendedLifetime(provider) {} }
+        let family = try await installation.withBroker { broker in try await logins.family(at: broker) }
+        let signer = try await SignerProcess(installation)
+        try await installation.withBroker("with-signer", { $0.signer = signer.socket }) { broker in
+            // The device digests and MACs are those of the same keys.
+            let answer = try await broker.token(logins.refresh(family.refreshToken))
+            let keys = try JSONWebKeySet(document: Array(try await broker.get("/.well-known/jwks.json").text.utf8))
+            _ = try CompactJWS(try #require(answer.accessToken)).verified(by: keys, allowing: [.es256])
+            #expect(try await broker.token(try logins.exchange(family.login)).status == 200)
+            let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(broker.pid)/fd").compactMap {
+                try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(broker.pid)/fd/\($0)")
+            }
+            #expect(!open.contains { $0.contains("/keys") })
+            let maps = try String(contentsOfFile: "/proc/\(broker.pid)/cmdline", encoding: .utf8)
+            #expect(!maps.contains("/keys"))
+        }
+    }
+
+    @Test func anotherAccountIsTurnedAway() async throws {
+        let (provider, installation, _) = try await install()
+        defer { withExtendedLifetime(provider) {} }
+        let signer = try await SignerProcess(installation, users: [geteuid() + 1])
+        let broker = try installation.startBroker("stranger") { $0.signer = signer.socket }
+        try await broker.untilAlive()
+        #expect(try await broker.process.errorLine(containing: "is not in signer.users") != nil)
+        #expect(try await signer.process.errorLine(containing: "another account was refused") != nil)
+        #expect(try await broker.readiness() == 503)
+        try await broker.stop()
+    }
+}
