@@ -103,8 +103,7 @@ CREATE TYPE native_sso.exchange_call AS (
 	first_sight_seconds bigint,
 	grant_id uuid,
 	session_id uuid,
-	claims text COLLATE pg_catalog."C",
-	trace_id uuid
+	claims text COLLATE pg_catalog."C"
 );
 
 COMMENT ON TYPE native_sso.exchange_call IS '
@@ -112,7 +111,7 @@ COMMENT ON TYPE native_sso.exchange_call IS '
     other_audience text[], auth_time timestamptz, acr text, amr text[], issued_at timestamptz, client text COLLATE "C",
     allows_self_exchange boolean, device bytea, profile text, scope text[], audiences text[], jkt text COLLATE "C",
     heeds_pin boolean, permitted boolean, idle_seconds bigint, grant_seconds bigint, first_sight_seconds bigint,
-    grant_id uuid, session_id uuid, claims text COLLATE "C", trace_id uuid';
+    grant_id uuid, session_id uuid, claims text COLLATE "C"';
 
 CREATE DOMAIN native_sso.identifier AS text COLLATE pg_catalog."C"
 	CONSTRAINT identifier_check CHECK ((VALUE ~ '^[\x20-\x7e]{1,255}$'::text));
@@ -355,9 +354,8 @@ BEGIN
         ON CONFLICT DO NOTHING
         RETURNING g.grant_id
     ), audited AS (
-        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, trace_id)
-        SELECT clock_timestamp(), 'exchange_granted', (k.call).request_id, (k.call).client, k.session_id, k.grant_id,
-            (k.call).trace_id
+        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
+        SELECT clock_timestamp(), 'exchange_granted', (k.call).request_id, (k.call).client, k.session_id, k.grant_id
         FROM begun k WHERE k.grant_id = ANY (ARRAY (SELECT g.grant_id FROM grants g))
     )
     SELECT array_agg(k.place) INTO v_moved FROM begun k WHERE k.grant_id <> ALL (ARRAY (SELECT g.grant_id FROM grants g));
@@ -434,6 +432,16 @@ BEGIN
     END IF;
     UPDATE sweep SET begun_at = now() WHERE begun_at <= now() - make_interval(secs => greatest(p_interval_seconds, 3600));
     RETURN FOUND;
+END
+$$;
+
+CREATE FUNCTION native_sso.count_registry_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE native_sso.registry_serial SET serial = serial + 1, changed_in = pg_current_xact_id()
+    WHERE changed_in <> pg_current_xact_id();
+    RETURN NULL;
 END
 $$;
 
@@ -600,7 +608,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid bytea, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_issued_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_by text DEFAULT 'exchange'::text, p_heeds_pin boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint, p_assertion bytea DEFAULT NULL::bytea, p_assertion_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_trace_id uuid DEFAULT NULL::uuid) RETURNS native_sso.enrolment
+CREATE FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid bytea, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_issued_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_by text DEFAULT 'exchange'::text, p_heeds_pin boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint, p_assertion bytea DEFAULT NULL::bytea, p_assertion_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS native_sso.enrolment
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -706,14 +714,12 @@ BEGIN
                 EXIT;
             END IF;
             INSERT INTO device (issuer, device_digest, first_seen_at) VALUES (p_issuer, p_device, v_now) ON CONFLICT DO NOTHING;
-            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details, trace_id)
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details)
             VALUES (
-                clock_timestamp(), 'session_enrolled', p_request_id, p_client, p_session_id, jsonb_build_object('by', p_by),
-                p_trace_id);
+                clock_timestamp(), 'session_enrolled', p_request_id, p_client, p_session_id, jsonb_build_object('by', p_by));
         ELSE
-            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details, trace_id)
-            SELECT clock_timestamp(), 'enrolment_repeated', p_request_id, p_client, u.session_id, jsonb_build_object('by', p_by),
-                p_trace_id
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details)
+            SELECT clock_timestamp(), 'enrolment_repeated', p_request_id, p_client, u.session_id, jsonb_build_object('by', p_by)
             FROM used_proof u WHERE u.kind = 'enrolment' AND u.digest = p_token;
         END IF;
         IF p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL AND pin_key(p_issuer, p_device, p_client, p_jkt) <> p_jkt
@@ -879,11 +885,10 @@ BEGIN
                 jkt = (k.call).jkt, claims = (k.call).claims,
                 expires_at = least(k.expires_at, v_now + make_interval(secs => (k.call).grant_seconds))
             FROM judged k WHERE k.may_write AND g.ctid = k.grant_at AND g.xmin = k.grant_version
-            RETURNING k.place, (k.call).request_id, g.client_id, g.session_id, g.grant_id, (k.call).trace_id
+            RETURNING k.place, (k.call).request_id, g.client_id, g.session_id, g.grant_id
         ), audited AS (
-            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, trace_id)
-            SELECT clock_timestamp(), 'exchange_granted', k.request_id, k.client_id, k.session_id, k.grant_id, k.trace_id
-            FROM advanced k
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
+            SELECT clock_timestamp(), 'exchange_granted', k.request_id, k.client_id, k.session_id, k.grant_id FROM advanced k
         )
         SELECT
             array_agg(ROW (
@@ -1553,20 +1558,18 @@ CREATE FUNCTION native_sso.record_administration(p_kind text, p_actor text, p_re
     VALUES (now(), p_kind, p_request_id, p_actor, p_reason, p_details)
 $$;
 
-CREATE FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[] DEFAULT NULL::uuid[], p_grant_ids uuid[] DEFAULT NULL::uuid[], p_source_clients text[] DEFAULT NULL::text[], p_trace_ids uuid[] DEFAULT NULL::uuid[]) RETURNS void
+CREATE FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[] DEFAULT NULL::uuid[], p_grant_ids uuid[] DEFAULT NULL::uuid[], p_source_clients text[] DEFAULT NULL::text[]) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     AS $$
-    INSERT INTO audit_event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, details, trace_id)
+    INSERT INTO audit_event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, details)
     SELECT greatest(least(occurred_at, now()), now() - interval '1 day'), kind, request_id, nullif(client_id, ''), reason,
         nullif(session_id, '00000000-0000-0000-0000-000000000000'),
         nullif(grant_id, '00000000-0000-0000-0000-000000000000'),
-        CASE WHEN source_client <> '' THEN jsonb_build_object('source_client', source_client) END,
-        nullif(trace_id, '00000000-0000-0000-0000-000000000000')
+        CASE WHEN source_client <> '' THEN jsonb_build_object('source_client', source_client) END
     FROM unnest(
-            p_occurred_at, p_kinds, p_request_ids, p_client_ids, p_reasons, p_session_ids, p_grant_ids, p_source_clients,
-            p_trace_ids)
-        AS event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, source_client, trace_id)
+            p_occurred_at, p_kinds, p_request_ids, p_client_ids, p_reasons, p_session_ids, p_grant_ids, p_source_clients)
+        AS event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, source_client)
     WHERE kind LIKE '%\_refused' OR kind = 'code_orphaned'
     LIMIT 1000
 $$;
@@ -2414,8 +2417,7 @@ CREATE TABLE native_sso.audit_event (
     grant_id uuid,
     reason text,
     actor text,
-    details jsonb,
-    trace_id uuid
+    details jsonb
 )
 PARTITION BY RANGE (occurred_at);
 
@@ -2439,8 +2441,6 @@ COMMENT ON COLUMN native_sso.audit_event.actor IS 'Who, where a person acted.';
 
 COMMENT ON COLUMN native_sso.audit_event.details IS 'More, without secrets.';
 
-COMMENT ON COLUMN native_sso.audit_event.trace_id IS 'trace-id of traceparent (W3C Trace Context), where a trusted proxy sent one.';
-
 CREATE TABLE native_sso.audit_event_default (
     occurred_at timestamp with time zone NOT NULL,
     kind text NOT NULL,
@@ -2450,8 +2450,7 @@ CREATE TABLE native_sso.audit_event_default (
     grant_id uuid,
     reason text,
     actor text,
-    details jsonb,
-    trace_id uuid
+    details jsonb
 );
 
 CREATE TABLE native_sso.sharing_group_member (
@@ -2460,6 +2459,7 @@ CREATE TABLE native_sso.sharing_group_member (
     client_id native_sso.identifier NOT NULL,
     role text NOT NULL,
     scope_ceiling native_sso.scope_token[],
+    managed_by native_sso.identifier,
     CONSTRAINT sharing_group_member_role_check CHECK ((role = ANY (ARRAY['source'::text, 'target'::text, 'both'::text])))
 );
 
@@ -2474,6 +2474,8 @@ COMMENT ON COLUMN native_sso.sharing_group_member.client_id IS 'The client. It i
 COMMENT ON COLUMN native_sso.sharing_group_member.role IS 'source: others may use its logins. target: it may use the logins of others.';
 
 COMMENT ON COLUMN native_sso.sharing_group_member.scope_ceiling IS 'The most that an exchange grants it; NULL: its allowed scope.';
+
+COMMENT ON COLUMN native_sso.sharing_group_member.managed_by IS 'The registry file that manages it; NULL: none.';
 
 CREATE VIEW native_sso.audit_line AS
  SELECT a.occurred_at,
@@ -2501,8 +2503,7 @@ CREATE VIEW native_sso.audit_line AS
              JOIN native_sso.sharing_group_member m ON ((m.issuer = (l.idp_issuer)::text)))
           WHERE ((l.session_id = a.session_id) AND ((m.client_id)::text = a.client_id))) AS group_id,
     (a.tableoid)::bigint AS partition,
-    a.ctid AS place,
-    a.trace_id
+    a.ctid AS place
    FROM native_sso.audit_event a;
 
 COMMENT ON VIEW native_sso.audit_line IS 'The audit as the command line shows it.';
@@ -2530,6 +2531,7 @@ CREATE TABLE native_sso.client (
     access_token_algorithm text,
     id_token_algorithm text,
     created_at timestamp(0) with time zone DEFAULT now() NOT NULL,
+    managed_by native_sso.identifier,
     CONSTRAINT client_access_token_seconds_check CHECK (((access_token_seconds >= 10) AND (access_token_seconds <= 86400))),
     CONSTRAINT client_assertion_audience_check CHECK ((assertion_audience = ANY (ARRAY['issuer'::text, 'token_endpoint'::text]))),
     CONSTRAINT client_assertion_seconds_check CHECK (((assertion_seconds >= 10) AND (assertion_seconds <= 3600))),
@@ -2589,6 +2591,8 @@ COMMENT ON COLUMN native_sso.client.access_token_algorithm IS 'JWS algorithm of 
 COMMENT ON COLUMN native_sso.client.id_token_algorithm IS 'JWS algorithm of its id_tokens; NULL: that of its access tokens.';
 
 COMMENT ON COLUMN native_sso.client.created_at IS 'When it was registered.';
+
+COMMENT ON COLUMN native_sso.client.managed_by IS 'The registry file that manages it; NULL: none.';
 
 CREATE TABLE native_sso.client_key (
     client_id native_sso.identifier NOT NULL,
@@ -2916,6 +2920,21 @@ COMMENT ON COLUMN native_sso.idp_key.tag IS 'HMAC under the brokers'' device key
 
 COMMENT ON COLUMN native_sso.idp_key.revoked_at IS 'Since when an operator distrusts it. One revoked row revokes the key in all its entries.';
 
+CREATE TABLE native_sso.registry_serial (
+    only_row boolean NOT NULL,
+    serial bigint NOT NULL,
+    changed_in xid8 NOT NULL,
+    CONSTRAINT registry_serial_only_row_check CHECK (only_row)
+);
+
+COMMENT ON TABLE native_sso.registry_serial IS 'How often clients, scopes, groups and members have changed. Every change locks the row first, so that changes are one after another.';
+
+COMMENT ON COLUMN native_sso.registry_serial.only_row IS 'There is one row.';
+
+COMMENT ON COLUMN native_sso.registry_serial.serial IS 'Grows by one with each transaction that changes the registry.';
+
+COMMENT ON COLUMN native_sso.registry_serial.changed_in IS 'The last of these transactions: its later statements count no more.';
+
 CREATE TABLE native_sso.schema_migration (
     ordinal integer NOT NULL,
     version integer,
@@ -2952,7 +2971,8 @@ ALTER TABLE native_sso.schema_migration ALTER COLUMN ordinal ADD GENERATED ALWAY
 
 CREATE TABLE native_sso.scope (
     name native_sso.scope_token NOT NULL,
-    requires_consent boolean NOT NULL
+    requires_consent boolean NOT NULL,
+    managed_by native_sso.identifier
 );
 
 COMMENT ON TABLE native_sso.scope IS 'The scopes that need special handling. Others need no row.';
@@ -2961,10 +2981,13 @@ COMMENT ON COLUMN native_sso.scope.name IS 'The scope token.';
 
 COMMENT ON COLUMN native_sso.scope.requires_consent IS 'Whether no exchange grants it, because the user must consent at the IdP.';
 
+COMMENT ON COLUMN native_sso.scope.managed_by IS 'The registry file that manages it; NULL: none.';
+
 CREATE TABLE native_sso.sharing_group (
     group_id native_sso.identifier NOT NULL,
     issuer text NOT NULL COLLATE pg_catalog."C",
-    created_at timestamp(0) with time zone DEFAULT now() NOT NULL
+    created_at timestamp(0) with time zone DEFAULT now() NOT NULL,
+    managed_by native_sso.identifier
 );
 
 COMMENT ON TABLE native_sso.sharing_group IS 'The clients that share logins of one IdP.';
@@ -2974,6 +2997,8 @@ COMMENT ON COLUMN native_sso.sharing_group.group_id IS 'The name that an operato
 COMMENT ON COLUMN native_sso.sharing_group.issuer IS 'The IdP. A group never spans issuers.';
 
 COMMENT ON COLUMN native_sso.sharing_group.created_at IS 'When it was made.';
+
+COMMENT ON COLUMN native_sso.sharing_group.managed_by IS 'The registry file that manages it; NULL: none.';
 
 CREATE TABLE native_sso.signing_key (
     kid native_sso.identifier NOT NULL,
@@ -3085,6 +3110,9 @@ ALTER TABLE ONLY native_sso.event_receiver
 
 ALTER TABLE ONLY native_sso.idp_key
     ADD CONSTRAINT idp_key_pkey PRIMARY KEY (issuer, thumbprint, kid, algorithm);
+
+ALTER TABLE ONLY native_sso.registry_serial
+    ADD CONSTRAINT registry_serial_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY native_sso.relayed_code
     ADD CONSTRAINT relayed_code_pkey PRIMARY KEY (code);
@@ -3203,6 +3231,14 @@ CREATE TRIGGER announce_end AFTER UPDATE OF ended_at ON native_sso.session FOR E
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE ON native_sso.audit_event FOR EACH ROW EXECUTE FUNCTION native_sso.refuse_change('the audit is append only');
 
+CREATE TRIGGER count BEFORE INSERT OR DELETE OR UPDATE ON native_sso.client FOR EACH STATEMENT EXECUTE FUNCTION native_sso.count_registry_change();
+
+CREATE TRIGGER count BEFORE INSERT OR DELETE OR UPDATE ON native_sso.scope FOR EACH STATEMENT EXECUTE FUNCTION native_sso.count_registry_change();
+
+CREATE TRIGGER count BEFORE INSERT OR DELETE OR UPDATE ON native_sso.sharing_group FOR EACH STATEMENT EXECUTE FUNCTION native_sso.count_registry_change();
+
+CREATE TRIGGER count BEFORE INSERT OR DELETE OR UPDATE ON native_sso.sharing_group_member FOR EACH STATEMENT EXECUTE FUNCTION native_sso.count_registry_change();
+
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON native_sso.session FOR EACH ROW EXECUTE FUNCTION native_sso.guard_session();
 
 CREATE TRIGGER guard_grant AFTER UPDATE ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.guard_grant();
@@ -3256,6 +3292,8 @@ GRANT ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_s
 REVOKE ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) TO native_sso_broker;
 
+REVOKE ALL ON FUNCTION native_sso.count_registry_change() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid bytea, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_without_sid boolean, p_issued_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid bytea, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_without_sid boolean, p_issued_at timestamp with time zone) TO native_sso_broker;
 
@@ -3266,8 +3304,8 @@ REVOKE ALL ON FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason te
 REVOKE ALL ON FUNCTION native_sso.end_signed_out(p_request_id uuid, p_client text, p_issuers text[], p_devices text[], p_grant_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.end_signed_out(p_request_id uuid, p_client text, p_issuers text[], p_devices text[], p_grant_id uuid) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid bytea, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone, p_trace_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid bytea, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone, p_trace_id uuid) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid bytea, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid bytea, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.erase_kept_answers(p_limit bigint) FROM PUBLIC;
 
@@ -3331,8 +3369,8 @@ GRANT ALL ON FUNCTION native_sso.prepare_audit_partitions() TO native_sso_broker
 
 REVOKE ALL ON FUNCTION native_sso.record_administration(p_kind text, p_actor text, p_reason text, p_details jsonb, p_request_id uuid) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[], p_grant_ids uuid[], p_source_clients text[], p_trace_ids uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[], p_grant_ids uuid[], p_source_clients text[], p_trace_ids uuid[]) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[], p_grant_ids uuid[], p_source_clients text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[], p_grant_ids uuid[], p_source_clients text[]) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]) TO native_sso_broker;

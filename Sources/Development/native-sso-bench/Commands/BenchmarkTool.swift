@@ -12,8 +12,7 @@ import ArgumentParser
         subcommands: [
             AllCommand.self, StartCommand.self, DatabaseCommand.self, ExchangeCommand.self, RefreshCommand.self,
             ScaleCommand.self, ConnectionsCommand.self, LogoutCommand.self, SoakCommand.self, EndsCommand.self,
-            FailoverCommand.self,
-            FailoverCommand.self, VerifierCommand.self, FuzzCommand.self,
+            RegistryFileBenchmark.self, FailoverCommand.self, VerifierCommand.self, FuzzCommand.self,
             RacesCommand.self, TimingCommand.self, TableCommand.self, PlotCommand.self,
         ],
         defaultSubcommand: AllCommand.self)
