@@ -34,6 +34,7 @@ CREATE TABLE client (
     access_token_algorithm text,
     id_token_algorithm text,
     created_at timestamptz(0) NOT NULL DEFAULT now(),
+    managed_by identifier,
     -- Credentials refer to both columns, so that a client has those of its own method only.
     UNIQUE (client_id, authentication)
 );
@@ -60,6 +61,7 @@ COMMENT ON COLUMN client.introspects IS 'The aud of the access tokens that it ma
 COMMENT ON COLUMN client.access_token_algorithm IS 'JWS algorithm of its access tokens; NULL: the broker''s first active one.';
 COMMENT ON COLUMN client.id_token_algorithm IS 'JWS algorithm of its id_tokens; NULL: that of its access tokens.';
 COMMENT ON COLUMN client.created_at IS 'When it was registered.';
+COMMENT ON COLUMN client.managed_by IS 'The registry file that manages it; NULL: none.';
 
 CREATE TABLE client_secret (
     client_id identifier NOT NULL,
@@ -101,22 +103,26 @@ COMMENT ON COLUMN client_key.authentication IS 'Ties the key to the client''s me
 
 CREATE TABLE scope (
     name scope_token PRIMARY KEY,
-    requires_consent boolean NOT NULL
+    requires_consent boolean NOT NULL,
+    managed_by identifier
 );
 COMMENT ON TABLE scope IS 'The scopes that need special handling. Others need no row.';
 COMMENT ON COLUMN scope.name IS 'The scope token.';
 COMMENT ON COLUMN scope.requires_consent IS 'Whether no exchange grants it, because the user must consent at the IdP.';
+COMMENT ON COLUMN scope.managed_by IS 'The registry file that manages it; NULL: none.';
 
 CREATE TABLE sharing_group (
     group_id identifier PRIMARY KEY,
     issuer text COLLATE "C" NOT NULL,
     created_at timestamptz(0) NOT NULL DEFAULT now(),
+    managed_by identifier,
     UNIQUE (group_id, issuer)
 );
 COMMENT ON TABLE sharing_group IS 'The clients that share logins of one IdP.';
 COMMENT ON COLUMN sharing_group.group_id IS 'The name that an operator gave it.';
 COMMENT ON COLUMN sharing_group.issuer IS 'The IdP. A group never spans issuers.';
 COMMENT ON COLUMN sharing_group.created_at IS 'When it was made.';
+COMMENT ON COLUMN sharing_group.managed_by IS 'The registry file that manages it; NULL: none.';
 
 CREATE TABLE sharing_group_member (
     group_id identifier NOT NULL,
@@ -124,6 +130,7 @@ CREATE TABLE sharing_group_member (
     client_id identifier NOT NULL REFERENCES client ON DELETE CASCADE,
     role text NOT NULL CHECK (role IN ('source', 'target', 'both')),
     scope_ceiling scope_token[],
+    managed_by identifier,
     PRIMARY KEY (group_id, client_id),
     FOREIGN KEY (group_id, issuer) REFERENCES sharing_group (group_id, issuer) ON DELETE CASCADE,
     -- One group per issuer: two groups could have different rules.
@@ -135,6 +142,7 @@ COMMENT ON COLUMN sharing_group_member.issuer IS 'The issuer of the group.';
 COMMENT ON COLUMN sharing_group_member.client_id IS 'The client. It is in one group of an issuer at most.';
 COMMENT ON COLUMN sharing_group_member.role IS 'source: others may use its logins. target: it may use the logins of others.';
 COMMENT ON COLUMN sharing_group_member.scope_ceiling IS 'The most that an exchange grants it; NULL: its allowed scope.';
+COMMENT ON COLUMN sharing_group_member.managed_by IS 'The registry file that manages it; NULL: none.';
 
 GRANT SELECT ON client, client_secret, client_key, scope, sharing_group, sharing_group_member TO native_sso_broker;
 
@@ -152,3 +160,30 @@ CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON client_key EXECUTE F
 CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON scope EXECUTE FUNCTION announce_registry_change();
 CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON sharing_group_member
     EXECUTE FUNCTION announce_registry_change();
+
+-- Counts the transactions that changed what a registry file describes, so that a plan made before a change is not applied after it.
+CREATE TABLE registry_serial (
+    only_row boolean PRIMARY KEY CHECK (only_row),
+    serial bigint NOT NULL,
+    changed_in xid8 NOT NULL
+);
+INSERT INTO registry_serial VALUES (true, 1, '0');
+COMMENT ON TABLE registry_serial IS
+    'How often clients, scopes, groups and members have changed. Every change locks the row first, so that changes are one after another.';
+COMMENT ON COLUMN registry_serial.only_row IS 'There is one row.';
+COMMENT ON COLUMN registry_serial.serial IS 'Grows by one with each transaction that changes the registry.';
+COMMENT ON COLUMN registry_serial.changed_in IS 'The last of these transactions: its later statements count no more.';
+
+CREATE FUNCTION count_registry_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE native_sso.registry_serial SET serial = serial + 1, changed_in = pg_current_xact_id()
+    WHERE changed_in <> pg_current_xact_id();
+    RETURN NULL;
+END
+$$;
+
+-- Before the statement, so that this row is locked before any other: two operators cannot block each other.
+CREATE TRIGGER count BEFORE INSERT OR UPDATE OR DELETE ON client EXECUTE FUNCTION count_registry_change();
+CREATE TRIGGER count BEFORE INSERT OR UPDATE OR DELETE ON scope EXECUTE FUNCTION count_registry_change();
+CREATE TRIGGER count BEFORE INSERT OR UPDATE OR DELETE ON sharing_group EXECUTE FUNCTION count_registry_change();
+CREATE TRIGGER count BEFORE INSERT OR UPDATE OR DELETE ON sharing_group_member EXECUTE FUNCTION count_registry_change();

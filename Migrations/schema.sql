@@ -437,6 +437,16 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION native_sso.count_registry_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE native_sso.registry_serial SET serial = serial + 1, changed_in = pg_current_xact_id()
+    WHERE changed_in <> pg_current_xact_id();
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid bytea, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_without_sid boolean, p_issued_at timestamp with time zone) RETURNS native_sso.logout_batch
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -2472,6 +2482,7 @@ CREATE TABLE native_sso.sharing_group_member (
     client_id native_sso.identifier NOT NULL,
     role text NOT NULL,
     scope_ceiling native_sso.scope_token[],
+    managed_by native_sso.identifier,
     CONSTRAINT sharing_group_member_role_check CHECK ((role = ANY (ARRAY['source'::text, 'target'::text, 'both'::text])))
 );
 
@@ -2486,6 +2497,8 @@ COMMENT ON COLUMN native_sso.sharing_group_member.client_id IS 'The client. It i
 COMMENT ON COLUMN native_sso.sharing_group_member.role IS 'source: others may use its logins. target: it may use the logins of others.';
 
 COMMENT ON COLUMN native_sso.sharing_group_member.scope_ceiling IS 'The most that an exchange grants it; NULL: its allowed scope.';
+
+COMMENT ON COLUMN native_sso.sharing_group_member.managed_by IS 'The registry file that manages it; NULL: none.';
 
 CREATE VIEW native_sso.audit_line AS
  SELECT a.occurred_at,
@@ -2542,6 +2555,7 @@ CREATE TABLE native_sso.client (
     access_token_algorithm text,
     id_token_algorithm text,
     created_at timestamp(0) with time zone DEFAULT now() NOT NULL,
+    managed_by native_sso.identifier,
     CONSTRAINT client_access_token_seconds_check CHECK (((access_token_seconds >= 10) AND (access_token_seconds <= 86400))),
     CONSTRAINT client_assertion_audience_check CHECK ((assertion_audience = ANY (ARRAY['issuer'::text, 'token_endpoint'::text]))),
     CONSTRAINT client_assertion_seconds_check CHECK (((assertion_seconds >= 10) AND (assertion_seconds <= 3600))),
@@ -2601,6 +2615,8 @@ COMMENT ON COLUMN native_sso.client.access_token_algorithm IS 'JWS algorithm of 
 COMMENT ON COLUMN native_sso.client.id_token_algorithm IS 'JWS algorithm of its id_tokens; NULL: that of its access tokens.';
 
 COMMENT ON COLUMN native_sso.client.created_at IS 'When it was registered.';
+
+COMMENT ON COLUMN native_sso.client.managed_by IS 'The registry file that manages it; NULL: none.';
 
 CREATE TABLE native_sso.client_key (
     client_id native_sso.identifier NOT NULL,
@@ -2928,6 +2944,21 @@ COMMENT ON COLUMN native_sso.idp_key.tag IS 'HMAC under the brokers'' device key
 
 COMMENT ON COLUMN native_sso.idp_key.revoked_at IS 'Since when an operator distrusts it. One revoked row revokes the key in all its entries.';
 
+CREATE TABLE native_sso.registry_serial (
+    only_row boolean NOT NULL,
+    serial bigint NOT NULL,
+    changed_in xid8 NOT NULL,
+    CONSTRAINT registry_serial_only_row_check CHECK (only_row)
+);
+
+COMMENT ON TABLE native_sso.registry_serial IS 'How often clients, scopes, groups and members have changed. Every change locks the row first, so that changes are one after another.';
+
+COMMENT ON COLUMN native_sso.registry_serial.only_row IS 'There is one row.';
+
+COMMENT ON COLUMN native_sso.registry_serial.serial IS 'Grows by one with each transaction that changes the registry.';
+
+COMMENT ON COLUMN native_sso.registry_serial.changed_in IS 'The last of these transactions: its later statements count no more.';
+
 CREATE TABLE native_sso.schema_migration (
     ordinal integer NOT NULL,
     version integer,
@@ -2964,7 +2995,8 @@ ALTER TABLE native_sso.schema_migration ALTER COLUMN ordinal ADD GENERATED ALWAY
 
 CREATE TABLE native_sso.scope (
     name native_sso.scope_token NOT NULL,
-    requires_consent boolean NOT NULL
+    requires_consent boolean NOT NULL,
+    managed_by native_sso.identifier
 );
 
 COMMENT ON TABLE native_sso.scope IS 'The scopes that need special handling. Others need no row.';
@@ -2973,10 +3005,13 @@ COMMENT ON COLUMN native_sso.scope.name IS 'The scope token.';
 
 COMMENT ON COLUMN native_sso.scope.requires_consent IS 'Whether no exchange grants it, because the user must consent at the IdP.';
 
+COMMENT ON COLUMN native_sso.scope.managed_by IS 'The registry file that manages it; NULL: none.';
+
 CREATE TABLE native_sso.sharing_group (
     group_id native_sso.identifier NOT NULL,
     issuer text NOT NULL COLLATE pg_catalog."C",
-    created_at timestamp(0) with time zone DEFAULT now() NOT NULL
+    created_at timestamp(0) with time zone DEFAULT now() NOT NULL,
+    managed_by native_sso.identifier
 );
 
 COMMENT ON TABLE native_sso.sharing_group IS 'The clients that share logins of one IdP.';
@@ -2986,6 +3021,8 @@ COMMENT ON COLUMN native_sso.sharing_group.group_id IS 'The name that an operato
 COMMENT ON COLUMN native_sso.sharing_group.issuer IS 'The IdP. A group never spans issuers.';
 
 COMMENT ON COLUMN native_sso.sharing_group.created_at IS 'When it was made.';
+
+COMMENT ON COLUMN native_sso.sharing_group.managed_by IS 'The registry file that manages it; NULL: none.';
 
 CREATE TABLE native_sso.signing_key (
     kid native_sso.identifier NOT NULL,
@@ -3097,6 +3134,9 @@ ALTER TABLE ONLY native_sso.event_receiver
 
 ALTER TABLE ONLY native_sso.idp_key
     ADD CONSTRAINT idp_key_pkey PRIMARY KEY (issuer, thumbprint, kid, algorithm);
+
+ALTER TABLE ONLY native_sso.registry_serial
+    ADD CONSTRAINT registry_serial_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY native_sso.relayed_code
     ADD CONSTRAINT relayed_code_pkey PRIMARY KEY (code);
@@ -3215,6 +3255,14 @@ CREATE TRIGGER announce_end AFTER UPDATE OF ended_at ON native_sso.session FOR E
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE ON native_sso.audit_event FOR EACH ROW EXECUTE FUNCTION native_sso.refuse_change('the audit is append only');
 
+CREATE TRIGGER count BEFORE INSERT OR DELETE OR UPDATE ON native_sso.client FOR EACH STATEMENT EXECUTE FUNCTION native_sso.count_registry_change();
+
+CREATE TRIGGER count BEFORE INSERT OR DELETE OR UPDATE ON native_sso.scope FOR EACH STATEMENT EXECUTE FUNCTION native_sso.count_registry_change();
+
+CREATE TRIGGER count BEFORE INSERT OR DELETE OR UPDATE ON native_sso.sharing_group FOR EACH STATEMENT EXECUTE FUNCTION native_sso.count_registry_change();
+
+CREATE TRIGGER count BEFORE INSERT OR DELETE OR UPDATE ON native_sso.sharing_group_member FOR EACH STATEMENT EXECUTE FUNCTION native_sso.count_registry_change();
+
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON native_sso.session FOR EACH ROW EXECUTE FUNCTION native_sso.guard_session();
 
 CREATE TRIGGER guard_grant AFTER UPDATE ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.guard_grant();
@@ -3267,6 +3315,8 @@ GRANT ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_s
 
 REVOKE ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) TO native_sso_broker;
+
+REVOKE ALL ON FUNCTION native_sso.count_registry_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid bytea, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_without_sid boolean, p_issued_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid bytea, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_without_sid boolean, p_issued_at timestamp with time zone) TO native_sso_broker;

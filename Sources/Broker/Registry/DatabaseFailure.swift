@@ -88,13 +88,15 @@ enum RegistryStatements {
             CredentialStatements.secrets, CredentialStatements.keys, PostgresAssertionRegister.use,
             EnrolStatement.statement,
             AuditStatements.record, AuditStatements.preparePartitions,
-            AdministrativeAct.record,
+            AdministrativeAct.record, AdministrativeAct.recordAll,
             Administration.revokeProviderKey, Administration.deleteSubjectPrefix, DatabaseRole.select,
             SigningKeyStatements.all, SigningKeyStatements.insert,
         ] + KeyStepStatements.all + KeyDependentStatements.all + ProviderKeyStore.statements
         + SubjectPrefixStore.statements
         + Administration.clientStatements
-        + Administration.credentialStatements + Administration.groupStatements + Administration.scopeStatements
+        + Administration.credentialStatements + RegistryFileStatements.all
+        + Administration.groupStatements
+        + Administration.scopeStatements
         + CodeStatements.all + RetentionStatements.all + LogoutStatements.all + SessionStatements.all
         + GrantStatements.all + RevocationStatements.all + EndedSessionStatements.all
         + DatabaseStatements.all

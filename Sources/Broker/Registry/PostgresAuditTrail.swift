@@ -183,6 +183,8 @@ package enum AuditKind: String, Sendable, CaseIterable {
     case groupMemberRemoved = "group_member_removed"
     case scopeSet = "scope_set"
     case scopeRemoved = "scope_removed"
+    /// The changes of a registry file are recorded beside it.
+    case registryApplied = "registry_applied"
     case deviceBlocked = "device_blocked"
     case deviceUnblocked = "device_unblocked"
     case deviceUnpinned = "device_unpinned"

@@ -34,12 +34,12 @@ extension Administration {
     package func addKey(
         _ key: KeyRecord, isPending: Bool = false, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> KeyState {
-        try await change(
+        let addition = Change(
             SigningKeyStatements.insert,
             [
                 .text(key.kid), .text(key.use.rawValue), .text(key.algorithm.rawValue), .text(key.reference),
                 .optionalText(key.publicJWK), .bool(isPending),
-            ], as: .keyAdded, act,
+            ], as: .keyAdded,
             details: { state in
                 [
                     ("kid", key.kid), ("use", key.use.rawValue), ("algorithm", key.algorithm.rawValue),
@@ -52,6 +52,7 @@ extension Administration {
                     "a successor is published already: activate it, with native-sso key activate, or retire it")
             ],
             returning: { row throws(PostgresError) in KeyState(rawValue: try row.text(0)) ?? .pending })
+        return try await change(addition, act)
     }
 
     package func keys() async throws(AdministrationError) -> SigningKeys {

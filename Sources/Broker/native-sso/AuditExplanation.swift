@@ -86,6 +86,8 @@ extension AuditExplanation {
             self = words.act(
                 "set the scope \(of("scope")), requires consent: \(of("requires_consent"))")
         case .scopeRemoved: self = words.act("removed the scope \(of("scope")) from the registry")
+        case .registryApplied:
+            self = words.act("applied the registry file \(of("file")) with \(of("changes")) changes")
         case .deviceBlocked:
             self = words.act("blocked a device of \(of("issuer")): every request with it is refused")
         case .deviceUnblocked: self = words.act("unblocked a device of \(of("issuer"))")

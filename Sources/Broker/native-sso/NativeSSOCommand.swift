@@ -13,10 +13,9 @@ struct NativeSSOCommand: CommandGroup {
             ServeCommand.self, SignerCommand.self, HealthcheckCommand.self, MigrateCommand.self, ConfigCommand.self,
             KeyCommand.self,
             JWKSCommand.self, MetadataCommand.self, ClientCommand.self, GroupCommand.self, ScopeCommand.self,
-            SessionCommand.self, GrantCommand.self, DeviceCommand.self, AccountCommand.self,
-            ProviderKeyCommand.self,
-            SubjectPrefixCommand.self, RetentionCommand.self, SweepCommand.self, AuditCommand.self,
-            DatabaseCommand.self, ExplainCommand.self,
+            RegistryFileCommand.self, SessionCommand.self, GrantCommand.self, DeviceCommand.self,
+            AccountCommand.self, ProviderKeyCommand.self, SubjectPrefixCommand.self, RetentionCommand.self,
+            SweepCommand.self, AuditCommand.self, DatabaseCommand.self, ExplainCommand.self,
         ])
 
     @OptionGroup var options: GlobalOptions

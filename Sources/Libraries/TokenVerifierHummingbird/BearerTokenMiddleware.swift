@@ -77,7 +77,8 @@ public struct BearerTokenMiddleware<Context: AccessTokenRequestContext>: RouterM
     ) async throws(VerificationError) -> AccessTokenClaims {
         guard let target = TargetURI(policy.origin + request.uri.path) else { throw VerificationError(.invalidProof) }
         let (claims, proof) = try await verifier.verify(
-            token, proofs: HTTPField.Name("DPoP").map { request.headers[values: $0] } ?? [], method: request.method.rawValue, target: target,
+            token, proofs: HTTPField.Name("DPoP").map { request.headers[values: $0] } ?? [],
+            method: request.method.rawValue, target: target,
             audience: audience, leeway: leeway)
         try policy.used.use(proof)
         return claims

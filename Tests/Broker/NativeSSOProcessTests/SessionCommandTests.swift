@@ -9,7 +9,7 @@ struct SessionCommandTests {
     private static let issuer = Installation.identityProvider
 
     /// Inserts two logins of one user on two devices, each with a token family, without the broker.
-    private func put(_ installation: Installation) async throws {
+    func put(_ installation: Installation) async throws {
         try await installation.registerApps()
         for index in 1...2 {
             try await installation.cluster.psql(

@@ -52,8 +52,8 @@ struct RoleTests {
         let named = try await database.run(RoleSQL.functionsThatNameTheSchema, []).map { try $0.text(0) }
         #expect(
             named == [
-                "announce_end", "exchange", "guard_limits", "guard_session", "idp_session_limits", "keep_logged_out",
-                "refresh", "sweep_limit",
+                "announce_end", "count_registry_change", "exchange", "guard_limits", "guard_session",
+                "idp_session_limits", "keep_logged_out", "refresh", "sweep_limit",
             ])
     }
 

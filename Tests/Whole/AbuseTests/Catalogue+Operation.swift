@@ -1,5 +1,6 @@
 extension Catalogue {
     private static let administration = "NativeSSOProcessTests/AdministrationCommandTests.swift"
+    private static let registryFile = "NativeSSOProcessTests/RegistryFileRefusalTests.swift"
     private static let builtCommand = "NativeSSOCommandTests/BuiltCommandTests.swift"
     private static let refusals = "NativeSSOCommandTests/Configuration/RefusalTests.swift"
     private static let sections = "NativeSSOCommandTests/Configuration/RefusalTests+Sections.swift"
@@ -20,7 +21,7 @@ extension Catalogue {
         test("T-10", in: administration, "a database that is away is named without its password")
         test("T-11", in: "NativeSSOProcessTests/KeyCommandTests.swift", "each refused before its time and audited")
         test("T-12", in: "KeyModuleTests/KeyFileTests.swift", "every truncation of a PEM is refused")
-        waits("T-13", for: "a command that reads a registry from a file")
+        test("T-13", in: registryFile, "invalid UTF-8 and a file that is too long are refused")
         waits("T-14", for: "a command that looks at a database after its restoration; R-14 notices one in service")
         test("T-15", in: builtCommand, "readerThatLeftIsNoFailure")
         test("T-16", in: administration, "the audit knows who and why")

@@ -31,11 +31,12 @@ extension Administration {
     /// an `account-disabled` from before the commit that arrives later counts as a logout only.
     package func enable(_ account: DisabledAccount, _ act: AdministrativeAct) async throws(AdministrationError) {
         // The audit names no user: the digest leads to one who is known.
-        _ = try await change(
+        let enabling = Change(
             AccountStatements.enable, [.text(account.issuer.string), .text(account.subject.string)],
-            as: .accountEnabled, act,
+            as: .accountEnabled,
             details: { digest in [("issuer", account.issuer.string), ("sub_sha256", digest)] },
             orElse: .notFound("this account, disabled,"), returning: { row throws(PostgresError) in try row.text(0) })
+        try await change(enabling, act)
     }
 }
 

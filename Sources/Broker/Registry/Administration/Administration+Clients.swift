@@ -12,24 +12,37 @@ extension Administration {
 
     /// Registers a client. Secrets and keys of a client that authenticates are added afterwards.
     package func add(_ client: Client, _ act: AdministrativeAct) async throws(AdministrationError) {
-        try await change(
-            Self.insertClient, Self.parameters(client), as: .clientAdded, act, details: Self.details(client),
-            orElse: .alreadyExists("client \(client.id)"))
+        try await change(Self.addition(of: client), act)
     }
 
     /// Replaces all settings except the authentication method.
     package func update(_ client: Client, _ act: AdministrativeAct) async throws(AdministrationError) {
-        _ = try await change(
-            Self.updateClient, Self.parameters(client), as: .clientUpdated, act,
-            details: { Self.details(client, replacing: $0) }, orElse: .notFound("client \(client.id)"),
-            returning: { row throws(PostgresError) in try Self.replaced(row) })
+        try await change(Self.update(of: client), act)
     }
 
     /// Removes the client, its memberships and its grants.
     package func removeClient(_ id: ClientID, _ act: AdministrativeAct) async throws(AdministrationError) {
-        try await change(
-            Self.deleteClient, [.text(id.string)], as: .clientRemoved, act, details: [("client_id", id.string)],
-            orElse: .notFound("client \(id)"))
+        try await change(Self.removal(of: id), act)
+    }
+
+    static func addition(of client: Client) -> Change<Void> {
+        Change(
+            insertClient, parameters(client), as: .clientAdded, details: details(client),
+            orElse: .alreadyExists("client \(client.id)"))
+    }
+
+    /// - Returns: The client as it was.
+    static func update(of client: Client) -> Change<Client> {
+        Change(
+            updateClient, parameters(client), as: .clientUpdated, details: { details(client, replacing: $0) },
+            orElse: .notFound("client \(client.id)"),
+            returning: { row throws(PostgresError) in try replaced(row) })
+    }
+
+    static func removal(of client: ClientID) -> Change<Void> {
+        Change(
+            deleteClient, [.text(client.string)], as: .clientRemoved, details: [("client_id", client.string)],
+            orElse: .notFound("client \(client)"))
     }
 
     static let clientStatements = [

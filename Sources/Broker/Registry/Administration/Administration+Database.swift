@@ -13,11 +13,12 @@ extension Administration {
     /// - Returns: What was accepted.
     @discardableResult
     package func acceptDatabase(_ act: AdministrativeAct) async throws(AdministrationError) -> DatabaseIdentity {
-        try await change(
-            DatabaseStatements.accept, [], as: .databaseAccepted, act,
+        let acceptance = Change(
+            DatabaseStatements.accept, [], as: .databaseAccepted,
             details: { [("system_identifier", "\($0.present)"), ("replaced_system", "\($0.recorded)")] },
             orElse: .notFound("the first row of the table database_acceptance")
         ) { row throws(PostgresError) in try DatabaseIdentity(row) }
+        return try await change(acceptance, act)
     }
 }
 

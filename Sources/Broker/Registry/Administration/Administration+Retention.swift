@@ -17,12 +17,13 @@ extension Administration {
     package func setRetention(
         sessionDays: Int32?, auditDays: Int32?, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> RetentionPolicy {
-        try await change(
+        let setting = Change(
             RetentionStatements.setPolicy, [sessionDays, auditDays].map { $0.map(PostgresValue.int32) ?? .null },
-            as: .retentionSet, act,
+            as: .retentionSet,
             details: { [("session_days", "\($0.sessionDays)"), ("audit_days", "\($0.auditDays)")] },
             orElse: .notFound("the row of the table retention")
         ) { row throws(PostgresError) in try RetentionPolicy(row) }
+        return try await change(setting, act)
     }
 
     /// The records that ``sweep(_:)`` would delete now.

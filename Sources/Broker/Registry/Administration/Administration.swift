@@ -40,35 +40,31 @@ package struct Administration: Sendable {
         _ change: Statement, _ parameters: [PostgresValue], as kind: AuditKind, _ act: AdministrativeAct,
         details: [(String, String)], orElse missing: AdministrationError
     ) async throws(AdministrationError) {
-        try await self.change(
-            change, parameters, as: kind, act, details: { _ in details }, orElse: missing, returning: { _ in })
+        try await self.change(Change(change, parameters, as: kind, details: details, orElse: missing), act)
     }
 
-    /// The same, and returns the decoded first row of `change`. Decodes before COMMIT, so every error except
-    /// `outcomeUnknown` means that nothing changed.
-    /// - Parameters:
-    ///   - details: The audit details, derived from the returned value.
-    ///   - violations: Errors for violated constraints, by constraint name.
+    /// Makes one change and records the act in the same transaction.
+    /// - Returns: What the change left, decoded before COMMIT: every error except `outcomeUnknown` means that nothing
+    ///   changed.
+    @discardableResult
     func change<Value: Sendable>(
-        _ change: Statement, _ parameters: [PostgresValue], as kind: AuditKind, _ act: AdministrativeAct,
-        details: @escaping @Sendable (Value) -> [(String, String)], orElse missing: AdministrationError,
-        violating violations: [String: AdministrationError] = [:],
-        returning decode: @escaping @Sendable (Row) throws(PostgresError) -> Value
+        _ change: Change<Value>, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> Value {
         let changed: Value?
         do throws(PostgresError) {
             changed = try await pool.withTransaction { transaction throws(PostgresError) in
-                guard let row = try transaction.query(change, parameters).first else { return nil }
-                let value = try decode(row)
+                guard let (value, details) = try change.run(in: transaction) else { return nil }
                 _ = try transaction.query(
-                    AdministrativeAct.record, act.parameters(kind: kind, details: details(value)))
+                    AdministrativeAct.record, act.parameters(kind: change.kind, details: details))
                 return value
             }
         } catch {
-            if case .server(_, _, let constraint?) = error, let violation = violations[constraint] { throw violation }
+            if case .server(_, _, let constraint?) = error, let violation = change.violations[constraint] {
+                throw violation
+            }
             throw AdministrationError(changing: error)
         }
-        guard let changed else { throw missing }
+        guard let changed else { throw change.missing }
         return changed
     }
 }
@@ -117,13 +113,30 @@ package struct AdministrativeAct: Sendable, Hashable {
 
     static let record = Statement("SELECT native_sso.record_administration($1, $2, $3, $4::text::jsonb, $5)")
 
+    /// The same for many records: $1 kinds, $4 details.
+    static let recordAll = Statement(
+        """
+        SELECT native_sso.record_administration(kind, $2, $3, details::jsonb, $5)
+        FROM unnest($1::text[], $4::text[]) AS event (kind, details)
+        """)
+
     /// - Parameter details: The changes, by name. Never a secret.
     func parameters(kind: AuditKind, details: [(String, String)]) -> [PostgresValue] {
+        [
+            .text(kind.rawValue), .text(actor), .optionalText(reason), .text(Self.json(details)), .uuid(requestID),
+        ]
+    }
+
+    func parameters(_ events: [(kind: AuditKind, details: [(String, String)])]) -> [PostgresValue] {
+        [
+            .textArray(events.map(\.kind.rawValue)), .text(actor), .optionalText(reason),
+            .textArray(events.map { Self.json($0.details) }), .uuid(requestID),
+        ]
+    }
+
+    private static func json(_ details: [(String, String)]) -> String {
         var json = JSONWriter()
         json.object { json in for (name, value) in details { json.member(name, value) } }
-        return [
-            .text(kind.rawValue), .text(actor), .optionalText(reason),
-            .text(String(decoding: json.bytes, as: UTF8.self)), .uuid(requestID),
-        ]
+        return String(decoding: json.bytes, as: UTF8.self)
     }
 }

@@ -92,8 +92,8 @@ extension GlobalOptions {
         let changed = try await administer { registry in
             var changed = try await registry.require(id)
             change(&changed)
-            guard changed.defaultScope.isSubset(of: changed.allowedScope) else {
-                throw AdministrationError.refused("the default scope must lie within the allowed scope")
+            if let defect = changed.scopeDefect {
+                throw AdministrationError.refused("the default scope \(defect.message)")
             }
             try await registry.checkAlgorithms(of: changed)
             try await registry.update(changed, act(why))
@@ -158,14 +158,12 @@ extension Administration {
 
     /// Refuses an algorithm without an active key: every request of the client would be answered 503.
     fileprivate func checkAlgorithms(of client: Client) async throws(AdministrationError) {
-        let wanted = Set([client.accessTokenAlgorithm, client.idTokenAlgorithm].compactMap(\.self))
-        guard !wanted.isEmpty else { return }
-        let active = Set(try await keys().records.filter { $0.state == .active }.map(\.algorithm))
-        if let missing = wanted.subtracting(active).map(\.rawValue).min() {
-            throw .refused(
-                "no \(missing) key is active; make one with: native-sso key generate --use access-token --algorithm "
-                    + "\(missing), and activate it once it was published for 24 h")
-        }
+        guard client.accessTokenAlgorithm != nil || client.idTokenAlgorithm != nil else { return }
+        if let defect = client.algorithmDefect(try await activeAlgorithms()) { throw .refused(defect) }
+    }
+
+    func activeAlgorithms() async throws(AdministrationError) -> Set<KeyAlgorithm> {
+        Set(try await keys().records.filter { $0.state == .active }.map(\.algorithm))
     }
 
     /// Refuses a client that does not exist or uses another authentication method.
@@ -178,7 +176,7 @@ extension Administration {
 }
 
 extension Record {
-    fileprivate init(_ client: Client) {
+    init(_ client: Client) {
         self = [
             "client_id": .text(client.id.string), "enabled": .flag(client.isEnabled),
             "authentication": .text(client.authentication.rawValue),

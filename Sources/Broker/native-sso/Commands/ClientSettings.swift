@@ -83,48 +83,23 @@ struct ClientSettings: ParsableArguments {
     @Flag(help: "Sign its id_tokens as its access tokens.") var noIdTokenAlgorithm = false
 
     mutating func validate() throws {
-        if let accessTokenLifetime, accessTokenLifetime < 10 || accessTokenLifetime > .hours(24) {
-            throw ValidationError("--access-token-lifetime is from 10s to 24h.")
+        let given = client(ClientID(validated: "given"), .none)
+        if let defect = given.settingDefects.first {
+            throw ValidationError("\(defect.setting.option) \(defect.message).")
         }
-        if let refreshTokenLifetime, refreshTokenLifetime > .days(400) {
-            throw ValidationError("--refresh-token-lifetime is at most 400d.")
+        if allowedScope != nil, defaultScope != nil, let defect = given.scopeDefect {
+            throw ValidationError("\(defect.setting.option) \(defect.message).")
         }
-        guard (audience + minAcr + introspects).allSatisfy({ Issuer($0) != nil }) else {
-            throw ValidationError("--audience, --min-acr and --introspects take printable ASCII.")
-        }
-        guard introspects.isEmpty || !noIntrospects else {
-            throw ValidationError("--no-introspects takes the permission away: give one or the other.")
-        }
-        guard signingAlgorithm == nil || !noSigningAlgorithm, idTokenAlgorithm == nil || !noIdTokenAlgorithm else {
-            throw ValidationError(
-                "--no-signing-algorithm and --no-id-token-algorithm take one away: give one or the other.")
-        }
-        // A repeated value would turn the `aud` of one resource server into a list.
-        guard Set(audience).count == audience.count, Set(minAcr).count == minAcr.count else {
-            throw ValidationError("--audience and --min-acr take each value once.")
-        }
-        guard minAcr.allSatisfy({ !$0.utf8.contains(UInt8(ascii: " ")) }) else {
-            throw ValidationError("--min-acr takes values without spaces, one after the other.")
-        }
-        guard minAcr.isEmpty || !noMinAcr, maxAuthAge == nil || !noMaxAuthAge else {
-            throw ValidationError("--no-min-acr and --no-max-auth-age take a demand away: give one or the other.")
-        }
-        guard claim.count <= CopiedClaims.mostNames, Set(claim).count == claim.count,
-            claim.allSatisfy({ ClientID($0) != nil && !$0.utf8.contains(UInt8(ascii: " ")) })
-        else { throw ValidationError("--claim takes at most 8 names, each once, of printable ASCII without spaces.") }
-        if let reserved = claim.first(where: CopiedClaims.isReserved) {
-            throw ValidationError(
-                "--claim \(reserved): the broker sets this claim itself, or no access token may have it.")
-        }
-        guard claim.isEmpty || !noClaim else { throw ValidationError("Give --claim or --no-claim.") }
-        if let assertionLifetime, assertionLifetime < 10 || assertionLifetime > .hours(1) {
-            throw ValidationError("--assertion-lifetime is from 10s to 1h.")
-        }
-        if let maxAuthAge, maxAuthAge < 1 || maxAuthAge > .days(400) {
-            throw ValidationError("--max-auth-age is from 1s to 400d.")
-        }
-        if let defaultScope, let allowedScope, !defaultScope.isSubset(of: allowedScope) {
-            throw ValidationError("--default-scope must lie within --allowed-scope.")
+        let both: [(String, Bool)] = [
+            ("--introspects or --no-introspects", !introspects.isEmpty && noIntrospects),
+            ("--signing-algorithm or --no-signing-algorithm", signingAlgorithm != nil && noSigningAlgorithm),
+            ("--id-token-algorithm or --no-id-token-algorithm", idTokenAlgorithm != nil && noIdTokenAlgorithm),
+            ("--min-acr or --no-min-acr", !minAcr.isEmpty && noMinAcr),
+            ("--max-auth-age or --no-max-auth-age", maxAuthAge != nil && noMaxAuthAge),
+            ("--claim or --no-claim", !claim.isEmpty && noClaim),
+        ]
+        if let contradiction = both.first(where: \.1) {
+            throw ValidationError("Give \(contradiction.0), not both.")
         }
     }
 }

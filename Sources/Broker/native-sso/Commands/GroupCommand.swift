@@ -21,13 +21,19 @@ struct GroupAddCommand: RegistryCommand {
 
     func result(_ registry: Administration) async throws -> Record {
         try await registry.addGroup(id, issuer: issuer, options.act(why))
-        if try options.configuration().identityProviders.allSatisfy({ $0.issuer != issuer }) {
-            options.output.warn([
-                "warning: \(issuer) is the issuer of none of the identity_providers in \(options.config), so that no login uses "
-                    + "the group; compare both, octet by octet"
-            ])
-        }
+        options.output.warn(try options.configuration().warnings(ofGroupAt: issuer, in: options.config))
         return ["group_id": .text(id.string), "issuer": .text(issuer.string)]
+    }
+}
+
+extension Configuration {
+    /// - Parameter file: The configuration's.
+    func warnings(ofGroupAt issuer: Issuer, in file: String) -> [String] {
+        guard identityProviders.allSatisfy({ $0.issuer != issuer }) else { return [] }
+        return [
+            "warning: \(issuer) is the issuer of none of the identity_providers in \(file), so that no login uses "
+                + "the group; compare both, octet by octet"
+        ]
     }
 }
 
@@ -53,12 +59,16 @@ struct GroupShowCommand: RegistryCommand {
     @OptionGroup var options: GlobalOptions
 
     func result(_ registry: Administration) async throws -> Table {
-        Table("members", try await registry.group(id).members) {
-            [
-                "client_id": .text($0.client.string), "role": .text($0.role.rawValue),
-                "scope_ceiling": Cell($0.scopeCeiling),
-            ]
-        }
+        Table("members", try await registry.group(id).members, row: Record.init)
+    }
+}
+
+extension Record {
+    init(_ member: SharingGroup.Member) {
+        self = [
+            "client_id": .text(member.client.string), "role": .text(member.role.rawValue),
+            "scope_ceiling": Cell(member.scopeCeiling),
+        ]
     }
 }
 

@@ -51,7 +51,7 @@ struct ScopeListCommand: RegistryCommand {
 }
 
 extension Record {
-    fileprivate init(_ scope: RegisteredScope) {
+    init(_ scope: RegisteredScope) {
         self = ["scope": .text(scope.name), "requires_consent": .flag(scope.requiresConsent)]
     }
 }

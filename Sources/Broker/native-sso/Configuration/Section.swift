@@ -12,7 +12,7 @@ final class Section {
     private var known: Set<String> = []
     /// `nil` inside lists.
     private let variables: Variables?
-    fileprivate let problems: Problems
+    let problems: Problems
     /// The number of problems before this section.
     private let earlier: Int
 
@@ -65,7 +65,7 @@ final class Section {
             let suggestion =
                 NearestName.of(entry.key, among: known).map { "did you mean \($0)?" }
                 ?? "known here: \(known.sorted().joined(separator: ", "))"
-            problems.report(place(of: entry.key), "is not a key of the configuration; \(suggestion)")
+            problems.report(place(of: entry.key), "is not a key of \(problems.subject); \(suggestion)")
         }
     }
 
@@ -109,7 +109,11 @@ final class Section {
         _ parse: (String) throws -> Value
     ) -> [Located<Value>] {
         describe(key, .list(form), isRequired: isRequired, help: help)
-        return elements(of: key).compactMap { element, place in
+        return scalars(of: key, parse)
+    }
+
+    private func scalars<Value>(of key: String, _ parse: (String) throws -> Value) -> [Located<Value>] {
+        elements(of: key).compactMap { element, place in
             guard case .scalar(let scalar, _) = element, !scalar.isNull else {
                 problems.report(place, "must be a single value")
                 return nil
@@ -219,6 +223,8 @@ struct KeyDescription: Sendable {
         /// Anything else, in words.
         case text(String)
         case list(Form)
+        /// Or the word `none`.
+        case orNone(Form)
     }
 
     let path: String
@@ -240,9 +246,12 @@ final class Problems {
     var isDevelopment = false
     /// See ``ServiceCredential``.
     let credentials: String?
+    /// What the file is, such as `the configuration`.
+    let subject: String
 
-    init(credentials: String? = nil) {
+    init(credentials: String? = nil, of subject: String = "the configuration") {
         self.credentials = credentials
+        self.subject = subject
     }
 
     func report(_ place: Place, _ message: String) {
@@ -284,6 +293,30 @@ extension Section {
         if !isGiven(key) { report(key, "is missing; write it, such as \(example)") }
         return scalar(key).flatMap { parsed($0.value.text, at: $0.place, parse) }
     }
+
+    /// A value or the word `none`, which is `.some(nil)`. `nil` if the key is missing or invalid.
+    func valueOrNone<Value>(
+        _ key: String, _ form: KeyDescription.Form, help: String, _ parse: (String) throws -> Value
+    ) -> Value?? {
+        describe(key, .orNone(form), help: help)
+        guard let given = scalar(key) else { return nil }
+        if isNone(given.value.text) { return .some(nil) }
+        return parsed(given.value.text, at: given.place, parse)
+    }
+
+    /// The same for a list.
+    func valuesOrNone<Value>(
+        _ key: String, _ form: KeyDescription.Form, help: String, _ parse: (String) throws -> Value
+    ) -> [Value]?? {
+        describe(key, .orNone(.list(form)), help: help)
+        if let word = text(key), isNone(word.value) {
+            known.insert(key)
+            return .some(nil)
+        }
+        return isGiven(key) ? scalars(of: key, parse).map(\.value) : nil
+    }
+
+    private func isNone(_ text: String) -> Bool { text.utf8.elementsEqual("none".utf8) }
 
     func duration(
         _ key: String, default standard: Seconds, in bounds: ClosedRange<Seconds>, help: String

@@ -178,6 +178,13 @@ struct BenchmarkRun {
         report.sections.append(try await run.section())
     }
 
+    mutating func registry(clients: Int) async throws {
+        let run = RegistryRun(
+            installation: try await installation(Algorithms()), rounds: options.rounds, clients: clients,
+            progress: Self.say)
+        report.sections.append(try await run.section())
+    }
+
     private func figures(
         _ run: inout RequestRun, kinds: [RequestKind], _ connections: [Int], _ name: String
     ) async throws -> [(kind: RequestKind, figure: Figure)] {

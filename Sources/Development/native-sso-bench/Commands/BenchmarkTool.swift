@@ -14,7 +14,7 @@ import ArgumentParser
             AllCommand.self, StartCommand.self, DatabaseCommand.self, ExchangeCommand.self, RefreshCommand.self,
             ScaleCommand.self, ConnectionsCommand.self, LogoutCommand.self, SoakCommand.self, EndsCommand.self,
             FailoverCommand.self, VerifierCommand.self, FuzzCommand.self,
-            RacesCommand.self, TimingCommand.self, TableCommand.self, PlotCommand.self,
+            RegistryFileBenchmark.self, RacesCommand.self, TimingCommand.self, TableCommand.self, PlotCommand.self,
         ],
         defaultSubcommand: AllCommand.self)
 }

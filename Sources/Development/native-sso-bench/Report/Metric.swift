@@ -42,6 +42,8 @@ enum Metric: String, CaseIterable, Sendable {
     /// From the death of the primary to the end of the standby's promotion, and to the first exchange after it.
     case promotedAfter = "promoted_after_ms"
     case grantedAfter = "granted_after_ms"
+    /// From the start of a command to its end.
+    case commandTook = "command_ms"
     case residentKiB = "resident_kib"
     /// How resident memory grows, in MiB an hour: the regression line through the second half of the samples.
     case residentGrowth = "resident_mib_per_hour"
@@ -94,6 +96,7 @@ enum Metric: String, CaseIterable, Sendable {
         case .accessTokenDead: "access token refused ms"
         case .promotedAfter: "promoted ms"
         case .grantedAfter: "granted ms"
+        case .commandTook: "command ms"
         case .residentKiB: "resident KiB"
         case .residentGrowth: "MiB an hour"
         case .tableGrowth: "tables × start"
@@ -114,7 +117,7 @@ enum Metric: String, CaseIterable, Sendable {
         case .perSecond, .walOctets, .pageImages, .residentKiB, .readyAfter, .connections, .logoutAnswered, .lastDead,
             .endAnswered, .endRefused,
             .accessTokenDead,
-            .promotedAfter, .grantedAfter:
+            .promotedAfter, .grantedAfter, .commandTook:
             0
         case .brokerCPU, .postgresqlCPU, .clientCPU, .generatorCPU, .cryptography: 1
         default: 2

@@ -48,7 +48,7 @@ extension GuidePageTests {
     @Test func schema() throws {
         let schema: [String: Any] = [
             "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "native-sso configuration",
-        ].merging(Self.object(of: "")) { $1 }
+        ].merging(Self.object(of: "", keys)) { $1 }
         let data = try JSONSerialization.data(
             withJSONObject: schema, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
         try GuidePage.expect(
@@ -56,15 +56,35 @@ extension GuidePageTests {
             in: GuidePage.folder.appending(path: "configuration.schema.json"))
     }
 
+    @Test func registrySchema() throws {
+        let file = try RegistryFile.read(
+            yaml: """
+                name: sample
+                clients: [{client_id: app1}]
+                groups: [{group_id: vendor, issuer: "https://idp.example.com", members: [{client_id: app1, role: both}]}]
+                scopes: [{scope: payments}]
+                """, path: "sample.yaml")
+        try file.check()
+        let schema: [String: Any] = [
+            "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "native-sso registry file",
+        ].merging(Self.object(of: "", file.problems.keys, haveVariables: false)) { $1 }
+        let data = try JSONSerialization.data(
+            withJSONObject: schema, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
+        try GuidePage.expect(
+            String(decoding: data, as: UTF8.self) + "\n", in: GuidePage.folder.appending(path: "registry.schema.json"))
+    }
+
     /// A key that a variable can set is not required in the file.
-    private static func object(of section: String) -> [String: Any] {
+    private static func object(
+        of section: String, _ keys: [KeyDescription], haveVariables: Bool = true
+    ) -> [String: Any] {
         let members = keys.filter { $0.section == section }
         var properties: [String: Any] = [:]
         for key in members {
-            properties[key.name] = key.schema { Self.object(of: $0) }
+            properties[key.name] = key.schema { Self.object(of: $0, keys, haveVariables: haveVariables) }
         }
         var schema: [String: Any] = ["type": "object", "additionalProperties": false, "properties": properties]
-        let required = members.filter { $0.isRequired && !$0.hasVariable }.map(\.name)
+        let required = members.filter { $0.isRequired && !(haveVariables && $0.hasVariable) }.map(\.name)
         if !required.isEmpty { schema["required"] = required }
         return schema
     }
@@ -113,6 +133,7 @@ extension KeyDescription.Form {
         case .choice(let names): names.map(Markdown.code).joined(separator: ", ")
         case .text(let words): words
         case .list(let form): "list of: \(form.words)"
+        case .orNone(let form): "\(form.words), or `none`"
         }
     }
 
@@ -120,7 +141,7 @@ extension KeyDescription.Form {
         switch self {
         case .flag: text == "true"
         case .integer: Int(text) ?? 0
-        case .section, .url, .path, .rate, .duration, .choice, .text, .list: text
+        case .section, .url, .path, .rate, .duration, .choice, .text, .list, .orNone: text
         }
     }
 
@@ -136,6 +157,7 @@ extension KeyDescription.Form {
         case .choice(let names): ["type": "string", "enum": names]
         case .text: ["type": "string"]
         case .list(let form): ["type": "array", "items": form.schema(object)]
+        case .orNone(let form): ["anyOf": [form.schema(object), ["const": "none"]]]
         }
     }
 }

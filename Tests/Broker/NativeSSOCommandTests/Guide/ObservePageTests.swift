@@ -230,7 +230,7 @@ extension GuidePageTests {
             occurredAt: PostgresTimestamp(microseconds: 0), kind: kind.rawValue, requestID: nil,
             client: ClientID("APP"), session: session, grant: grant, reason: reason, actor: "OPERATOR",
             details: """
-                {"issuer":"ISSUER","client_id":"APP","kid":"KID","group_id":"GROUP","role":"both","scope":"SCOPE",\
+                {"file":"FILE","changes":"3","issuer":"ISSUER","client_id":"APP","kid":"KID","group_id":"GROUP","role":"both","scope":"SCOPE",\
                 "scope_ceiling":"SCOPE","requires_consent":"true","thumbprint":"THUMBPRINT","use":"access_token",\
                 "state":"active","session_days":90,"audit_days":90,"sessions_ended":1}
                 """, issuer: Issuer("ISSUER"), sidDigest: "DIGEST", sourceClient: ClientID("SOURCE-APP"),
