@@ -24,7 +24,7 @@ public struct HTTPKeySetLoader: KeySetLoader {
     private let address: String
 
     /// - Parameter address: An `https` URL; `http` only at this machine (`127.0.0.1`, `[::1]`, `localhost`). nil for
-    ///   anything else: whoever can change the key set on its way can sign tokens.
+    ///   anything else: an attacker who changes the key set on its way can sign tokens.
     public init?(_ address: String) {
         guard let parts = try? HTTPClient.Request(url: address), parts.scheme == "https" || Self.isLocal(parts.host)
         else { return nil }
@@ -33,6 +33,7 @@ public struct HTTPKeySetLoader: KeySetLoader {
 
     private static func isLocal(_ host: String) -> Bool { ["127.0.0.1", "::1", "[::1]", "localhost"].contains(host) }
 
+    /// Makes one request. Throws ``Refused``, or the error of the connection.
     public func load() async throws -> KeySetDocument {
         var request = HTTPClientRequest(url: address)
         request.headers.add(name: "Accept", value: "application/jwk-set+json, application/json")

@@ -22,7 +22,7 @@ struct PackageArrowTests {
         "BrokerHTTP": ["HTTPServer", "NativeSSO", "OAuthWire", "JOSE", "StrictCoding"],
         "native-sso": nil,
         "TokenVerifier": ["JOSE", "StrictCoding"],
-        "TokenVerifierHummingbird": ["TokenVerifier"],
+        "TokenVerifierHummingbird": ["TokenVerifier", "JOSE"],
         "NativeSSOClient": ["OAuthWire", "StrictCoding"],
         "DevelopmentIdP": ["JOSE", "OAuthWire", "StrictCoding"],
         "ChildProcesses": [],
