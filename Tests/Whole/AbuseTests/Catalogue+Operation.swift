@@ -39,7 +39,7 @@ extension Catalogue {
         test("G-07", in: "LedgerTests/Faults/UnavailabilityTests.swift", "aServerThatKeepsNothing")
         test(
             "G-08", in: "NativeSSOCommandTests/Configuration/ReadingTests.swift", "databaseMayBeLocalOrVerified")
-        waits("G-11", for: "PKCS#11")
+        test("G-11", in: "KeyModuleTests/TokenKeyProviderTests.swift", "a wrong PIN is tried once")
         test("G-13", in: "NativeSSOProcessTests/ServeTests.swift", "SIGHUP reads the key files again, and keeps")
         test("G-14", in: "NativeSSOCommandTests/Configuration/FileTests.swift", "emptySecretIsRefused")
         test("G-15", in: "LedgerTests/Faults/UnavailabilityTests.swift", "aRoleWithoutConnections")

@@ -98,7 +98,7 @@ extension Fixture {
     static let tables = [
         "client", "client_key", "client_secret", "scope", "sharing_group", "sharing_group_member", "session", "device",
         "sso_grant", "relayed_code", "used_proof", "signing_key", "schema_migration", "subject_logout", "retention",
-        "ended_session", "event_receiver", "subject_prefix",
+        "database_acceptance", "ended_session", "event_receiver", "subject_prefix",
         "registry_serial",
     ]
 
