@@ -227,9 +227,7 @@ extension Broker {
 
     var checks: [any ReadinessCheck] {
         [DatabaseCheck(database: lanes), commits, DirectoryCheck(snapshot: snapshot), KeyCheck(ring: ring)]
-            + providers.map { KeySetCheck.identityProvider($0.keys) }
-            + eventKeys.compactMap(\.events).map(KeySetCheck.securityEvents)
-            + eventKeys.compactMap(\.revocations).map(KeySetCheck.globalTokenRevocation)
+            + providers.map { IdentityProviderCheck(keys: $0.keys) }
     }
 }
 

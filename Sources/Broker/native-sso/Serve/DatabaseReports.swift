@@ -176,33 +176,16 @@ struct KeySetReport: MetricSource {
     }
 }
 
-/// Ready if a key set is available.
-struct KeySetCheck: ReadinessCheck {
+/// Whether tokens of an identity provider can be verified. A transmitter of security events has no such check: without
+/// its keys the broker still serves logins, and the transmitter sends its events again.
+struct IdentityProviderCheck: ReadinessCheck {
     let name: String
-    let help: StaticString
+    let help: StaticString = "The broker has a usable key set of this identity provider: `no_key_set`."
     private let keys: ProviderKeys
 
-    private init(_ kind: String, _ help: StaticString, _ keys: ProviderKeys) {
-        name = "\(kind) \(keys.issuer)"
-        self.help = help
+    init(keys: ProviderKeys) {
+        name = "identity_provider \(keys.issuer)"
         self.keys = keys
-    }
-
-    static func identityProvider(_ keys: ProviderKeys) -> KeySetCheck {
-        KeySetCheck(
-            "identity_provider", "The broker has a usable key set of this identity provider: `no_key_set`.", keys)
-    }
-
-    static func securityEvents(_ keys: ProviderKeys) -> KeySetCheck {
-        KeySetCheck(
-            "security_events", "The broker has a usable key set of this transmitter of security events: `no_key_set`.",
-            keys)
-    }
-
-    static func globalTokenRevocation(_ keys: ProviderKeys) -> KeySetCheck {
-        KeySetCheck(
-            "global_token_revocation",
-            "The broker has a usable key set of this signer of global token revocations: `no_key_set`.", keys)
     }
 
     func problem() async -> StaticString? { keys.isReady ? nil : "no_key_set" }
