@@ -138,6 +138,11 @@ struct FuzzLoad {
 
     private func take(_ event: FuzzEvent, _ result: inout Result, _ waiting: inout [FuzzTransport: [FuzzedRequest]]) {
         switch event {
+        // A call past its deadline, as on a stalled disk: the app may send the same again. Each time, it is a finding.
+        case .answer(let answer, var request)
+        where answer.status == 503 && !request.transport.isLone && request.attempts + 1 < Self.attempts:
+            request.attempts += 1
+            waiting[request.transport, default: []].append(request)
         case .answer(let answer, let request):
             if !request.transport.isLone { result.requests += 1 }
             result.answers[answer.status, default: 0] += 1
