@@ -108,7 +108,7 @@ extension ConfigCommand {
 
 extension ConfigurationProblem {
     /// For the log.
-    fileprivate func metadata(file: String) -> Logger.Metadata {
+    func metadata(file: String) -> Logger.Metadata {
         var metadata: Logger.Metadata = [
             "file": .string(file), "setting": .string(place.key), "problem": .string(message),
         ]

@@ -28,12 +28,7 @@ struct SignerCommand: AsyncParsableCommand {
         let logger = ServeCommand.logger(configuration.log)
         defer { LogSink.standardError.flush() }
         for warning in warnings {
-            logger.warning(
-                "doubtful configuration",
-                metadata: [
-                    "file": .string(options.config), "key": .string(warning.place.key),
-                    "problem": .string(warning.message),
-                ])
+            logger.warning("doubtful configuration", metadata: warning.metadata(file: options.config))
         }
         let provider = try configuration.keys.provider()
         try provider.check()
