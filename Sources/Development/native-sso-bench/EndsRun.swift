@@ -48,9 +48,11 @@ struct EndsRun {
         let (first, second) = (try LoopbackPort.free(), try LoopbackPort.free())
         section.figures = try await base.withBroker(environment: Self.backchannel(first), Self.hearEvents) { hearing in
             try await base.withBroker("second", environment: Self.backchannel(second), Self.hearEvents) { asked in
+                guard let keys = HTTPKeySetLoader("http://127.0.0.1:\(asked.internalPort)/.well-known/jwks.json") else {
+                    throw ManagedProcess.Failure(description: "the address of the key set is refused")
+                }
                 let verifier = TokenVerifier(
-                    issuer: SampleApps.broker, algorithms: [installation.algorithms.broker],
-                    loader: Keys(broker: asked),
+                    issuer: SampleApps.broker, algorithms: [installation.algorithms.broker], loader: keys,
                     endedSessions: EndedSessions())
                 let credentials = "Basic \(Base64.encode(Array("\(Self.api):\(secret)".utf8)))"
                 let poller = EndedSessionPoller(for: verifier) { body in
@@ -157,14 +159,6 @@ struct EndsRun {
     private static func untilTrue(_ what: String, _ look: () async throws -> Bool) async throws -> Int64 {
         try await eventually(what, within: .seconds(60), every: .milliseconds(1)) {
             try await look() ? ProcessClock.monotonic : nil
-        }
-    }
-
-    private struct Keys: KeySetLoader {
-        let broker: Broker
-
-        func load() async throws -> KeySetDocument {
-            KeySetDocument(octets: try await broker.get("/.well-known/jwks.json").body)
         }
     }
 }

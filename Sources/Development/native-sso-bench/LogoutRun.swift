@@ -1,8 +1,6 @@
 import BrokerHarness
 import ChildProcesses
 import Foundation
-import NIOCore
-import NIOPosix
 import StrictCoding
 
 /// A user with very many sessions is logged out, while others go on exchanging.
@@ -30,23 +28,16 @@ struct LogoutRun {
         ]
         let logins = try await SignedLogins.make(
             (0..<Self.logins).map { _ in Login.new() }, key: installation.key, at: Int64(time(nil)))
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let result: Result<[Figure], any Error>
-        do {
-            result = .success(
-                try await installation.base.withBroker { first in
-                    try await installation.base.withBroker("second") { second in
-                        try await figures(
-                            Fixture(
-                                first: first, second: second,
-                                peer: Peer(eventLoop: group.next(), port: first.publicPort, tls: nil), logins: logins))
-                    }
-                })
-        } catch {
-            result = .failure(error)
+        section.figures = try await withOwnEventLoop { loop in
+            try await installation.base.withBroker { first in
+                try await installation.base.withBroker("second") { second in
+                    try await figures(
+                        Fixture(
+                            first: first, second: second,
+                            peer: Peer(eventLoop: loop, port: first.publicPort, tls: nil), logins: logins))
+                }
+            }
         }
-        try await group.shutdownGracefully()
-        section.figures = try result.get()
         return section
     }
 

@@ -1,6 +1,8 @@
 import BrokerHarness
 import ChildProcesses
 import Foundation
+import NIOCore
+import NIOPosix
 
 /// Waits that a measurement needs beside those of ``ManagedProcess``.
 enum Program {
@@ -58,4 +60,13 @@ enum Program {
         var watched = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
         return poll(&watched, 1, Int32(rest / .milliseconds(1))) > 0
     }
+}
+
+/// Lends an event loop on a thread of its own, which ends with the work, whatever came of it.
+func withOwnEventLoop<Value>(_ work: (any EventLoop) async throws -> Value) async throws -> Value {
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let result: Result<Value, any Error>
+    do { result = .success(try await work(group.next())) } catch { result = .failure(error) }
+    try await group.shutdownGracefully()
+    return try result.get()
 }

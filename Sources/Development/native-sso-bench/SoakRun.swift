@@ -1,7 +1,6 @@
 import BrokerHarness
 import Foundation
 import NIOCore
-import NIOPosix
 import StrictCoding
 
 /// A steady load on one broker for hours, and what grows meanwhile.
@@ -26,18 +25,9 @@ struct SoakRun {
             (0..<soak.logins).map { _ in Login.new() }, key: installation.key, at: now)
         let newLogins = try await SignedLogins.make(
             (0...Int(soak.seconds)).map { _ in Login.new() }, key: installation.key, at: now)
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let result: Result<(Section, growth: String?), any Error>
-        do {
-            result = .success(
-                try await installation.base.withBroker { broker in
-                    try await run(broker, logins, newLogins, on: group.next())
-                })
-        } catch {
-            result = .failure(error)
+        return try await withOwnEventLoop { loop in
+            try await installation.base.withBroker { broker in try await run(broker, logins, newLogins, on: loop) }
         }
-        try await group.shutdownGracefully()
-        return try result.get()
     }
 
     private func run(

@@ -3,7 +3,6 @@ import BrokerTesting
 import Foundation
 import Glibc
 import NIOCore
-import NIOPosix
 import NIOSSL
 import StrictCoding
 
@@ -71,20 +70,13 @@ struct ConnectionsRun {
             "NATIVE_SSO_PUBLIC_MAX_CONNECTIONS": String(max(connections.idle, connections.attackers) + 256)
         ]
         let files = (certificate: installation.base.file("tls.pem"), key: installation.base.file("tls.key"))
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let result: Result<Value, any Error>
-        do {
-            result = .success(
-                try await installation.base.withBroker(
-                    "loaded", environment: environment, { $0.tls = tls == nil ? nil : files }
-                ) { broker in
-                    try await body(broker, Peer(eventLoop: group.next(), port: broker.publicPort, tls: tls))
-                })
-        } catch {
-            result = .failure(error)
+        return try await withOwnEventLoop { loop in
+            try await installation.base.withBroker(
+                "loaded", environment: environment, { $0.tls = tls == nil ? nil : files }
+            ) { broker in
+                try await body(broker, Peer(eventLoop: loop, port: broker.publicPort, tls: tls))
+            }
         }
-        try await group.shutdownGracefully()
-        return try result.get()
     }
 
     // MARK: Idle ones
@@ -142,18 +134,10 @@ struct ConnectionsRun {
             (0..<Self.logins).map { _ in Login.new() }, key: installation.key, at: Int64(time(nil)))
         let (quiet, hostile) = try await withBroker(tls) { broker, peer in
             // The attackers must not keep the honest client's own thread busy.
-            let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-            let result: Result<([Metric: Double], [Metric: Double]), any Error>
-            do {
-                result = .success(
-                    try await attack(
-                        broker, peer, Peer(eventLoop: group.next(), port: peer.port, tls: peer.tls), logins, &alone,
-                        &attacked))
-            } catch {
-                result = .failure(error)
+            try await withOwnEventLoop { loop in
+                try await attack(
+                    broker, peer, Peer(eventLoop: loop, port: peer.port, tls: peer.tls), logins, &alone, &attacked)
             }
-            try await group.shutdownGracefully()
-            return try result.get()
         }
         alone.add(quiet)
         var round = hostile
