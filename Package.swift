@@ -15,11 +15,11 @@ let strictWithC: [SwiftSetting] = strict + [.strictMemorySafety()]
 extension Target.Dependency {
     static let argumentParser: Self = .product(name: "ArgumentParser", package: "swift-argument-parser")
     static let asyncHTTPClient: Self = .product(name: "AsyncHTTPClient", package: "async-http-client")
+    static let deque: Self = .product(name: "DequeModule", package: "swift-collections")
     static let crypto: Self = .product(name: "Crypto", package: "swift-crypto")
     static let cryptoExtras: Self = .product(name: "CryptoExtras", package: "swift-crypto")
     static let hummingbird: Self = .product(name: "Hummingbird", package: "hummingbird")
     static let hummingbirdTesting: Self = .product(name: "HummingbirdTesting", package: "hummingbird")
-    static let hummingbirdCore: Self = .product(name: "HummingbirdCore", package: "hummingbird")
     static let httpTypes: Self = .product(name: "HTTPTypes", package: "swift-http-types")
     static let jwtKit: Self = .product(name: "JWTKit", package: "jwt-kit")
     static let logging: Self = .product(name: "Logging", package: "swift-log")
@@ -33,7 +33,6 @@ extension Target.Dependency {
     static let nioSSL: Self = .product(name: "NIOSSL", package: "swift-nio-ssl")
     static let serviceLifecycle: Self = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
     static let unixSignals: Self = .product(name: "UnixSignals", package: "swift-service-lifecycle")
-    static let yams: Self = .product(name: "Yams", package: "Yams")
 }
 
 let package = Package(
@@ -52,12 +51,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/apple/swift-nio-http2", exact: "1.46.0"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
-        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
         // Tests only: an independent JWT implementation to compare with.
         .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
     ],
@@ -65,6 +64,8 @@ let package = Package(
         // The broker.
         .target(name: "StrictCoding", path: "Sources/Broker/StrictCoding", swiftSettings: strict),
         .target(name: "RegularFiles", path: "Sources/Broker/RegularFiles", swiftSettings: strict),
+        .target(
+            name: "YAML", dependencies: ["CYAML"], path: "Sources/Broker/YAML", swiftSettings: strictWithC),
         .target(
             name: "NativeSSO", dependencies: ["StrictCoding", .crypto], path: "Sources/Broker/NativeSSO",
             swiftSettings: strict),
@@ -78,7 +79,7 @@ let package = Package(
             path: "Sources/Broker/KeyModule",
             swiftSettings: strictWithC),
         .target(
-            name: "PostgresClient", dependencies: ["CLibPQ"], path: "Sources/Broker/PostgresClient",
+            name: "PostgresClient", dependencies: ["CLibPQ", .deque], path: "Sources/Broker/PostgresClient",
             swiftSettings: strictWithC),
         .target(
             name: "Registry", dependencies: ["NativeSSO", "PostgresClient", "StrictCoding"],
@@ -100,8 +101,8 @@ let package = Package(
         .target(
             name: "HTTPServer",
             dependencies: [
-                "StrictCoding", .hummingbirdCore, .nioCore, .nioPosix, .nioHTTP1, .nioHTTP2, .nioHPACK, .nioTLS,
-                .nioSSL, .logging,
+                "StrictCoding", .nioCore, .nioPosix, .nioHTTP1, .nioHTTP2, .nioHPACK, .nioTLS,
+                .nioSSL,
                 .serviceLifecycle,
             ], path: "Sources/Broker/HTTPServer", swiftSettings: strict),
         .target(
@@ -116,8 +117,8 @@ let package = Package(
             name: "native-sso",
             dependencies: [
                 "NativeSSO", "OAuthWire", "JOSE", "KeyModule", "PostgresClient", "Registry", "Migrations", "Migrator",
-                "IdentityProvider", "HTTPServer", "BrokerHTTP", "StrictCoding", "RegularFiles", .argumentParser,
-                .asyncHTTPClient, .nioCore, .nioHTTP1, .yams,
+                "IdentityProvider", "HTTPServer", "BrokerHTTP", "StrictCoding", "RegularFiles", "YAML", .argumentParser,
+                .asyncHTTPClient, .nioCore, .nioHTTP1,
                 .logging,
                 .serviceLifecycle,
                 .unixSignals,
@@ -212,7 +213,7 @@ let package = Package(
             dependencies: [
                 "native-sso", "BrokerHTTP", "HTTPServer", "BrokerTesting", "IdentityProvider", "JOSE", "NativeSSO",
                 "OAuthWire",
-                "PostgresClient", "StrictCoding", .logging, .nioCore, .nioEmbedded, .nioHTTP1, .nioHPACK,
+                "PostgresClient", "StrictCoding", .nioCore, .nioEmbedded, .nioHTTP1, .nioHPACK,
             ], path: "Tests/Broker/FuzzingTests",
             swiftSettings: strict),
 
@@ -222,6 +223,8 @@ let package = Package(
         .systemLibrary(
             name: "COpenSSL", path: "Sources/Broker/COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]
         ),
+        .systemLibrary(
+            name: "CYAML", path: "Sources/Broker/CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         // The header only.
         .systemLibrary(name: "CPKCS11", path: "Sources/Broker/CPKCS11", providers: [.apt(["libp11-kit-dev"])]),
 
@@ -263,14 +266,14 @@ let package = Package(
         .testTarget(
             name: "HTTPServerTests",
             dependencies: [
-                "HTTPServer", "BrokerTesting", .hummingbirdCore, .logging, .nioCore, .nioPosix, .nioEmbedded, .nioHTTP1,
+                "HTTPServer", "BrokerTesting", .nioCore, .nioPosix, .nioEmbedded, .nioHTTP1,
                 .nioHPACK, .nioSSL,
             ], path: "Tests/Broker/HTTPServerTests", swiftSettings: strict),
         .testTarget(
             name: "BrokerHTTPTests",
             dependencies: [
                 "BrokerHTTP", "HTTPServer", "BrokerTesting", "RegistryConformance", "NativeSSO", "OAuthWire", "JOSE",
-                "StrictCoding", .hummingbirdCore, .logging, .nioCore, .nioPosix, .nioHTTP1, .nioHPACK, .nioSSL,
+                "StrictCoding", .logging, .nioCore, .nioPosix, .nioHTTP1, .nioHPACK, .nioSSL,
                 .serviceLifecycle,
             ], path: "Tests/Broker/BrokerHTTPTests",
             swiftSettings: strict),
@@ -339,7 +342,7 @@ let package = Package(
             dependencies: [
                 "native-sso", "BrokerHTTP", "HTTPServer", "BrokerTesting", "ChildProcesses", "IdentityProvider",
                 "KeyModule",
-                "NativeSSO", "JOSE", "OAuthWire", "PostgresClient", "Registry", "StrictCoding", .argumentParser,
+                "NativeSSO", "JOSE", "OAuthWire", "PostgresClient", "Registry", "StrictCoding", "YAML", .argumentParser,
                 .logging,
                 .serviceLifecycle,
                 .unixSignals,

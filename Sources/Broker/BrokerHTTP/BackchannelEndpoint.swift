@@ -71,30 +71,23 @@ extension BackchannelEndpoint: Responder {
     }
 
     private func body(_ arrival: Arrival, _ record: inout RequestRecord) async throws(TokenError) -> [UInt8] {
-        switch arrival {
-        case .fault(let fault, from: let caller):
-            try clients.count(caller, &record)
-            throw .refused(.wire(fault))
-        case .request(let request):
-            record.trace = request.trace
-            try clients.count(request.client, &record)
-            if let revocation, request.isFor(Self.revocationPath) {
-                record.grant = .revocation
-                return try await revoke(request, by: revocation, &record)
-            }
-            if let introspection, request.isFor(Self.introspectionPath) {
-                record.grant = .introspection
-                let (_, client, token) = try await presentedToken(request, &record)
-                return try await TokenError.port { () async throws(PortError) in
-                    try await introspection.answer(token, to: client)
-                }
-            }
-            if let polling, request.isFor(Self.eventsPath) {
-                record.grant = .eventPoll
-                return try await poll(request, from: polling, &record)
-            }
-            throw .refused(.request(.unknownPath))
+        let request = try clients.begin(arrival, &record)
+        if let revocation, request.isFor(Self.revocationPath) {
+            record.grant = .revocation
+            return try await revoke(request, by: revocation, &record)
         }
+        if let introspection, request.isFor(Self.introspectionPath) {
+            record.grant = .introspection
+            let (_, client, token) = try await presentedToken(request, &record)
+            return try await TokenError.port { () async throws(PortError) in
+                try await introspection.answer(token, to: client)
+            }
+        }
+        if let polling, request.isFor(Self.eventsPath) {
+            record.grant = .eventPoll
+            return try await poll(request, from: polling, &record)
+        }
+        throw .refused(.request(.unknownPath))
     }
 
     private func revoke(
@@ -121,7 +114,7 @@ extension BackchannelEndpoint: Responder {
         _ request: ReceivedRequest, from polling: EventPolling, _ record: inout RequestRecord
     ) async throws(TokenError) -> [UInt8] {
         let credentials = try TokenError.refusing { () throws(Refusal) in
-            try request.requireJSON()
+            _ = try request.bodyOfJSON()
             return try request.bearerAssertion()
         }
         let (client, assertion) = try clients.identify(
@@ -132,9 +125,7 @@ extension BackchannelEndpoint: Responder {
         guard client.authentication != .none, !client.introspects.isEmpty else {
             throw .refused(.request(.introspectsNothing))
         }
-        guard let poll = PollRequest(request.body.readableBytesView) else {
-            throw .refused(.request(.pollMalformed))
-        }
+        guard let poll = PollRequest(request.body.readableBytesView) else { throw .refused(.request(.pollMalformed)) }
         metrics.polled(failures: poll.failures)
         return try await TokenError.port { () async throws(PortError) in try await polling.answer(poll, to: client) }
     }
@@ -155,9 +146,7 @@ extension BackchannelEndpoint: Responder {
 
     private func deviceID(_ form: FormParameters) throws(TokenError) -> DeviceValue? {
         guard let text = form[Parameter.deviceID] else { return nil }
-        guard let device = DeviceValue(text, profile: .deviceID) else {
-            throw .refused(.request(.deviceIDMalformed))
-        }
+        guard let device = DeviceValue(text, profile: .deviceID) else { throw .refused(.request(.deviceIDMalformed)) }
         return device
     }
 }

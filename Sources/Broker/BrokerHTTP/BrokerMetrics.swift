@@ -25,9 +25,7 @@ package final class BrokerMetrics: Sendable {
         refusals = Dictionary(RefusalRow.all.map { ($0.row.reason, Counter()) }) { first, _ in first }
     }
 
-    private static func byLabel<Label: CaseIterable & Hashable, Value>(
-        _ make: (Label) -> Value
-    ) -> [Label: Value] {
+    private static func byLabel<Label: CaseIterable & Hashable, Value>(_ make: (Label) -> Value) -> [Label: Value] {
         Dictionary(Label.allCases.map { ($0, make($0)) }) { first, _ in first }
     }
 
@@ -75,48 +73,43 @@ package final class BrokerMetrics: Sendable {
     /// Prometheus text exposition format 0.0.4.
     package var text: String {
         var text = PrometheusText()
-        text.family("requests_total", "Requests to the public and the backchannel listener.", .counter)
-        for grant in GrantLabel.allCases {
-            for outcome in OutcomeLabel.allCases {
-                text.sample(
-                    "requests_total", [("grant", grant.rawValue), ("outcome", outcome.rawValue)],
-                    requests[grant]?[outcome]?.value ?? 0)
-            }
-        }
-        text.family("refusals_total", "Refused requests by reason.", .counter)
-        for reason in refusals.keys.sorted() {
-            text.sample("refusals_total", [("reason", reason)], refusals[reason]?.value ?? 0)
-        }
-        text.family(
+        text.counters(
+            "requests_total", "Requests to the public and the backchannel listener.",
+            GrantLabel.allCases.flatMap { grant in
+                OutcomeLabel.allCases.map { outcome in
+                    let labels = [("grant", grant.rawValue), ("outcome", outcome.rawValue)]
+                    return (labels, requests[grant]?[outcome]?.value ?? 0)
+                }
+            })
+        text.counters(
+            "refusals_total", "Refused requests by reason.",
+            refusals.sorted { $0.key < $1.key }.map { ([("reason", $0.key)], $0.value.value) })
+        text.counters(
             "audit_events_sampled_out_total", "Refusals that the audit left out because there were too many alike.",
-            .counter)
-        text.sample("audit_events_sampled_out_total", [], sampledOut.value)
+            [([], sampledOut.value)])
         text.family("requests_in_flight", "Requests in progress.", .gauge)
-        text.sample("requests_in_flight", [], inFlight.value)
-        text.histogramFamily("request_duration_seconds", "Time from the complete request to the answer.")
+        text.sample("requests_in_flight", [], Double(inFlight.value))
+        text.family("request_duration_seconds", "Time from the complete request to the answer.", .histogram)
         for grant in GrantLabel.allCases {
             if let histogram = durations[grant] {
                 text.histogram("request_duration_seconds", [("grant", grant.rawValue)], histogram)
             }
         }
-        text.family("logouts_total", "Requests to the back-channel logout endpoint.", .counter)
-        for label in LogoutLabel.allCases {
-            text.sample("logouts_total", [("outcome", label.rawValue)], logouts[label]?.value ?? 0)
-        }
-        text.family("sessions_ended_total", "Sessions that a logout, a revocation or a security event ended.", .counter)
-        for label in EndLabel.allCases {
-            text.sample("sessions_ended_total", [("by", label.rawValue)], endedSessions[label]?.value ?? 0)
-        }
-        text.family(
+        text.counters(
+            "logouts_total", "Requests to the back-channel logout endpoint.",
+            LogoutLabel.allCases.map { ([("outcome", $0.rawValue)], logouts[$0]?.value ?? 0) })
+        text.counters(
+            "sessions_ended_total", "Sessions that a logout, a revocation or a security event ended.",
+            EndLabel.allCases.map { ([("by", $0.rawValue)], endedSessions[$0]?.value ?? 0) })
+        text.counters(
             "grants_revoked_total", "Grants that a revocation by their app, or the reuse of a refresh token, ended.",
-            .counter)
-        text.sample("grants_revoked_total", [("by", "revocation")], revokedGrants.value)
-        text.sample("grants_revoked_total", [("by", "reuse")], reusedGrants.value)
-        text.family(
-            "redeliveries_total", "Refreshes that gave an app the successor of its token again.", .counter)
-        text.sample("redeliveries_total", [], redeliveries.value)
-        text.family("events_unread_total", "Events that a resource server could not process (setErrs).", .counter)
-        text.sample("events_unread_total", [], unreadEvents.value)
+            [([("by", "revocation")], revokedGrants.value), ([("by", "reuse")], reusedGrants.value)])
+        text.counters(
+            "redeliveries_total", "Refreshes that gave an app the successor of its token again.",
+            [([], redeliveries.value)])
+        text.counters(
+            "events_unread_total", "Events that a resource server could not process (setErrs).",
+            [([], unreadEvents.value)])
         var family = ""
         for sample in sources.flatMap(\.samples) {
             let name = sample.name.description

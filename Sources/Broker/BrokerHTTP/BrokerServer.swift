@@ -12,11 +12,11 @@ import Synchronization
 /// closes; the backchannel and the internal listener follow, so that operators can watch the whole stop.
 package struct BrokerServer: Service {
     package struct Configuration: Sendable {
-        package var publicAddress: ListenerAddress
-        package var internalAddress: ListenerAddress
+        package var publicAddress = ListenerAddress(port: 8080)
+        package var internalAddress = ListenerAddress(port: 8081)
         package var publicLimits: ListenerLimits
         /// The proxies in front of the public listener.
-        package var trustedProxies: TrustedProxies
+        package var trustedProxies = TrustedProxies.none
         /// Of the public listener; `nil`: plaintext.
         package var publicIdentity: CurrentTLSIdentity?
         /// Of the internal listener; `nil`: plaintext.
@@ -24,29 +24,11 @@ package struct BrokerServer: Service {
         /// Where metrics are instead of at the internal listener; `nil`: there.
         package var metricsAddress: ListenerAddress?
         /// Separate limits: a flood on the internal listener takes nothing from the public one.
-        package var internalLimits: ListenerLimits
+        package var internalLimits = ListenerLimits(connections: 256, bufferedOctets: 4 << 20)
         /// The time for a graceful stop; requests that are still open then are cut off.
-        package var drainTimeout: Duration
+        package var drainTimeout: Duration = .seconds(10)
 
-        package init(
-            publicAddress: ListenerAddress = ListenerAddress(port: 8080),
-            internalAddress: ListenerAddress = ListenerAddress(port: 8081),
-            publicLimits: ListenerLimits, trustedProxies: TrustedProxies = .none,
-            publicIdentity: CurrentTLSIdentity? = nil, internalIdentity: CurrentTLSIdentity? = nil,
-            metricsAddress: ListenerAddress? = nil,
-            internalLimits: ListenerLimits = ListenerLimits(connections: 256, bufferedOctets: 4 << 20),
-            drainTimeout: Duration = .seconds(10)
-        ) {
-            self.publicAddress = publicAddress
-            self.internalAddress = internalAddress
-            self.publicLimits = publicLimits
-            self.trustedProxies = trustedProxies
-            self.publicIdentity = publicIdentity
-            self.internalIdentity = internalIdentity
-            self.metricsAddress = metricsAddress
-            self.internalLimits = internalLimits
-            self.drainTimeout = drainTimeout
-        }
+        package init(publicLimits: ListenerLimits) { self.publicLimits = publicLimits }
     }
 
     /// The backchannel listener.
@@ -73,12 +55,14 @@ package struct BrokerServer: Service {
 
     /// The ports that the listeners got; 0 for a Unix socket.
     package struct Ports: Sendable {
-        package let `public`: Int
-        package let `internal`: Int
+        package fileprivate(set) var `public` = 0
+        package fileprivate(set) var `internal` = 0
         /// `nil`: there is no such listener.
-        package let backchannel: Int?
+        package fileprivate(set) var backchannel: Int?
         /// `nil`: there is no such listener.
-        package let metrics: Int?
+        package fileprivate(set) var metrics: Int?
+
+        package init() {}
     }
 
     private let configuration: Configuration
@@ -129,31 +113,30 @@ package struct BrokerServer: Service {
     package func run() async throws {
         let date = DateHeader { [clock] in clock.milliseconds / 1000 }
         let executors = EventLoopExecutors(eventLoopGroup)
-        let start = StartGate(
-            expectsBackchannel: backchannel != nil, expectsMetrics: configuration.metricsAddress != nil, onStarted)
+        let optional = [backchannel != nil, configuration.metricsAddress != nil]
+        let start = StartGate(listeners: 2 + optional.count(where: \.self), onStarted)
         let publicListener = HTTPListener(
             tokenEndpoint, at: configuration.publicAddress, limits: configuration.publicLimits, date: date,
             executors: executors, proxies: configuration.trustedProxies, identity: configuration.publicIdentity,
-            counts: connections, admitsHandshake: admitsHandshake, eventLoopGroup: eventLoopGroup, logger: logger
-        ) { await start.bound(public: $0) }
+            counts: connections, admitsHandshake: admitsHandshake, eventLoopGroup: eventLoopGroup
+        ) { port in await start.bound { $0.public = port } }
         let internalListener = HTTPListener(
             configuration.metricsAddress == nil ? internalEndpoint : internalEndpoint.withoutMetrics,
             at: configuration.internalAddress, limits: configuration.internalLimits, date: date,
-            executors: executors, identity: configuration.internalIdentity, eventLoopGroup: eventLoopGroup,
-            logger: logger
-        ) { await start.bound(internal: $0) }
+            executors: executors, identity: configuration.internalIdentity, eventLoopGroup: eventLoopGroup
+        ) { port in await start.bound { $0.internal = port } }
         let metricsListener = configuration.metricsAddress.map { address in
             HTTPListener(
                 internalEndpoint.monitoring, at: address, limits: configuration.internalLimits, date: date,
-                executors: executors, eventLoopGroup: eventLoopGroup, logger: logger
-            ) { await start.bound(metrics: $0) }
+                executors: executors, eventLoopGroup: eventLoopGroup
+            ) { port in await start.bound { $0.metrics = port } }
         }
         let backchannelListener = backchannel.map { backchannel in
             HTTPListener(
                 backchannel.endpoint, at: backchannel.address, limits: backchannel.limits, date: date,
                 executors: executors, proxies: backchannel.trustedProxies, identity: backchannel.identity,
-                admitsHandshake: admitsHandshake, eventLoopGroup: eventLoopGroup, logger: logger
-            ) { await start.bound(backchannel: $0) }
+                admitsHandshake: admitsHandshake, eventLoopGroup: eventLoopGroup
+            ) { port in await start.bound { $0.backchannel = port } }
         }
         // Stopped in reverse order, each after the previous one has ended.
         let services: [(any Service)?] = [
@@ -177,38 +160,20 @@ private struct DrainGate: Service {
 
 /// Reports the ports once all are bound.
 private final class StartGate: Sendable {
-    private typealias Bound = (public: Int?, internal: Int?, backchannel: Int?, metrics: Int?)
-
-    private let ports = Mutex<Bound>((nil, nil, nil, nil))
-    private let expectsBackchannel: Bool
-    private let expectsMetrics: Bool
+    private let state: Mutex<(ports: BrokerServer.Ports, missing: Int)>
     private let onStarted: @Sendable (BrokerServer.Ports) async -> Void
 
-    init(
-        expectsBackchannel: Bool, expectsMetrics: Bool,
-        _ onStarted: @escaping @Sendable (BrokerServer.Ports) async -> Void
-    ) {
-        self.expectsBackchannel = expectsBackchannel
-        self.expectsMetrics = expectsMetrics
+    init(listeners: Int, _ onStarted: @escaping @Sendable (BrokerServer.Ports) async -> Void) {
+        state = Mutex((BrokerServer.Ports(), listeners))
         self.onStarted = onStarted
     }
 
-    func bound(public port: Int) async { await bound { $0.public = port } }
-    func bound(internal port: Int) async { await bound { $0.internal = port } }
-    func bound(backchannel port: Int) async { await bound { $0.backchannel = port } }
-    func bound(metrics port: Int) async { await bound { $0.metrics = port } }
-
-    private func bound(_ change: (inout Bound) -> Void) async {
-        let ports = ports.withLock { ports in
-            change(&ports)
-            return ports
+    func bound(_ note: (inout BrokerServer.Ports) -> Void) async {
+        let ports = state.withLock { state -> BrokerServer.Ports? in
+            note(&state.ports)
+            state.missing -= 1
+            return state.missing == 0 ? state.ports : nil
         }
-        guard let publicPort = ports.public, let internalPort = ports.internal,
-            ports.backchannel != nil || !expectsBackchannel, ports.metrics != nil || !expectsMetrics
-        else { return }
-        await onStarted(
-            BrokerServer.Ports(
-                public: publicPort, internal: internalPort, backchannel: ports.backchannel,
-                metrics: ports.metrics))
+        if let ports { await onStarted(ports) }
     }
 }

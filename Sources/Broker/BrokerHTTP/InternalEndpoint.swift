@@ -208,9 +208,7 @@ package final class Readiness: Sendable {
     private let checks: [any ReadinessCheck]
     private let isDraining = Atomic(false)
 
-    package init(checks: [any ReadinessCheck]) {
-        self.checks = checks
-    }
+    package init(checks: [any ReadinessCheck]) { self.checks = checks }
 
     /// Makes the broker not ready, whatever the checks say. A stop does this first, so that a load balancer picks
     /// another process.

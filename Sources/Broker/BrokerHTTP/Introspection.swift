@@ -41,8 +41,7 @@ package struct Introspection: Sendable {
             let client = claims.string("client_id").flatMap(ClientID.init),
             let issuedAt = claims["iat"]?.number?.int64, let expiry = claims["exp"]?.number?.int64,
             expiry > clock.now.seconds,
-            try await registry.isLive(
-                session, of: client, issuedAt: UnixTime(seconds: issuedAt), idle: idle)
+            try await registry.isLive(session, of: client, issuedAt: UnixTime(seconds: issuedAt), idle: idle)
         else { return Array(#"{"active":false}"#.utf8) }
         return Self.active(claims)
     }

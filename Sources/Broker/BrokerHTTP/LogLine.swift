@@ -1,4 +1,5 @@
 package import Logging
+import StrictCoding
 
 /// A field of a log line. Whole numbers stay numbers in JSON.
 enum LogField: Sendable {
@@ -142,10 +143,7 @@ enum LogText {
 
     private static func appendEscape(_ unit: UInt16, to line: inout [UInt8]) {
         line.append(contentsOf: "\\u".utf8)
-        for shift in [12, 8, 4, 0] {
-            let digit = UInt8(unit >> shift & 0xF)
-            line.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + (digit - 10))
-        }
+        for shift in [12, 8, 4, 0] { line.append(Hexadecimal.digit(UInt8(unit >> shift & 0xF))) }
     }
 }
 

@@ -1,13 +1,6 @@
 import Dispatch
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Where log lines go: a file descriptor that may be slow, or stuck.
 ///
@@ -95,7 +88,7 @@ package final class LogSink: Sendable {
     private func write(_ octets: [UInt8]) {
         var rest = octets[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count >= 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
@@ -106,9 +99,4 @@ package final class LogSink: Sendable {
             }
         }
     }
-}
-
-/// `write(2)`; inside ``LogSink`` the name means the method.
-private func systemWrite(_ descriptor: Int32, _ octets: UnsafeRawPointer?, _ count: Int) -> Int {
-    write(descriptor, octets, count)
 }

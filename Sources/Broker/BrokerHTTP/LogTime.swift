@@ -1,20 +1,9 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Glibc
 
 /// The time of a log line.
 package struct LogTime: Sendable {
-    private let seconds: Int64
-    private let microseconds: Int
-
-    package init(seconds: Int64, microseconds: Int) {
-        self.seconds = seconds
-        self.microseconds = microseconds
-    }
+    let seconds: Int64
+    let microseconds: Int
 
     package static let system: @Sendable () -> LogTime = {
         var time = timespec()

@@ -19,7 +19,8 @@ package struct LogoutEndpoint: Sendable {
 
     private let logout: Logout
     private let limiter: RequestLimiter
-    private let requestLog: LogoutLog
+    private let audit: RefusalAudit
+    private let logger: Logger
 
     package init(
         logout: Logout, limiter: RequestLimiter, audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock,
@@ -27,12 +28,12 @@ package struct LogoutEndpoint: Sendable {
     ) {
         self.logout = logout
         self.limiter = limiter
-        requestLog = LogoutLog(
-            audit: RefusalAudit(audit: audit, metrics: metrics, clock: clock), logger: logger)
+        self.audit = RefusalAudit(audit: audit, metrics: metrics, clock: clock)
+        self.logger = logger
     }
 
     func answer(_ request: ReceivedRequest) async -> HTTPAnswer {
-        var record = requestLog.begin()
+        var record = RequestRecord.new(audit.clock)
         record.trace = request.trace
         let outcome: LogoutOutcome
         do throws(TokenError) {
@@ -42,7 +43,7 @@ package struct LogoutEndpoint: Sendable {
         }
         var answer = HTTPAnswer(outcome)
         answer.headers.append(("X-Request-Id", record.requestID.description))
-        requestLog.end(record, outcome, status: answer.status)
+        end(record, outcome, status: answer.status)
         return answer
     }
 
@@ -93,13 +94,8 @@ enum LogoutLabel: String, Sendable, CaseIterable {
 
 /// One line in the log for every logout request, a count in the metrics, and an audit event for a refusal, as far as
 /// ``AuditLimit`` admits it. The statements that end sessions record what a logout did.
-struct LogoutLog: Sendable {
-    let audit: RefusalAudit
-    let logger: Logger
-
-    func begin() -> RequestRecord { .new(audit.clock) }
-
-    func end(_ record: RequestRecord, _ outcome: LogoutOutcome, status: HTTPResponseStatus) {
+extension LogoutEndpoint {
+    private func end(_ record: RequestRecord, _ outcome: LogoutOutcome, status: HTTPResponseStatus) {
         audit.metrics.logoutEnded(outcome)
         var error: TokenError?
         if case .failure(let failure) = outcome { error = failure }

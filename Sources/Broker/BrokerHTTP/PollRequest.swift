@@ -19,46 +19,27 @@ struct PollRequest: Sendable {
 
     /// `nil`: not an object with members as RFC 8936 defines them. Other members are ignored.
     init?(_ body: some Collection<UInt8>) {
-        guard let json = (try? JSONReader.parse(body))?.object,
-            let maximum = Self.count(json["maxEvents"]), let returns = Self.flag(json["returnImmediately"]),
-            let ack = Self.list(json["ack"]), let errors = Self.errors(json["setErrs"]),
-            let receiver = Self.name(json["receiver"])
+        guard let json = (try? JSONReader.parse(body))?.object else { return nil }
+        func member<Value>(_ name: String, else absent: Value, _ read: (JSONValue) -> Value?) -> Value? {
+            json[name].map(read) ?? absent
+        }
+        // The names of `setErrs` are the `jti`; each value says what was wrong. RFC 8936 §2.6.
+        guard let maximum = member("maxEvents", else: Self.mostEvents, { $0.number?.int64 }), maximum >= 0,
+            let returns = member("returnImmediately", else: false, { $0.bool }),
+            let ack = member("ack", else: [], { $0.strings }),
+            let errors = member("setErrs", else: JSONObject(), { $0.object }),
+            errors.members.allSatisfy({ $0.value.object != nil }),
+            let receiver = member("receiver", else: "", { $0.string.flatMap { Self.isName($0) ? $0 : nil } })
         else { return nil }
-        maximumEvents = maximum
+        maximumEvents = min(maximum, Self.mostEvents)
         returnsImmediately = returns
         // The broker made no other jti, so there is nothing else to acknowledge.
-        acknowledged = (ack + errors).compactMap { UniqueID($0) }
+        acknowledged = (ack + errors.names).compactMap { UniqueID($0) }
         failures = errors.count
         self.receiver = receiver
     }
 
-    private static func count(_ value: JSONValue?) -> Int64? {
-        guard let value else { return mostEvents }
-        guard let count = value.number?.int64, count >= 0 else { return nil }
-        return min(count, mostEvents)
-    }
-
-    private static func flag(_ value: JSONValue?) -> Bool? {
-        guard let value else { return false }
-        return value.bool
-    }
-
-    private static func list(_ value: JSONValue?) -> [String]? {
-        guard let value else { return [] }
-        return value.strings
-    }
-
-    /// The names are the `jti`; each value says what was wrong. RFC 8936 §2.6.
-    private static func errors(_ value: JSONValue?) -> [String]? {
-        guard let value else { return [] }
-        guard let errors = value.object, errors.members.allSatisfy({ $0.value.object != nil }) else { return nil }
-        return errors.names
-    }
-
-    private static func name(_ value: JSONValue?) -> String? {
-        guard let value else { return "" }
-        guard let name = value.string, (1...64).contains(name.utf8.count), name.utf8.allSatisfy(\.isUnreserved)
-        else { return nil }
-        return name
+    private static func isName(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(\.isUnreserved)
     }
 }

@@ -9,23 +9,23 @@ struct PrometheusText {
     private(set) var text = ""
     private static let prefix = "native_sso_"
 
+    typealias Labels = [(String, String)]
+
     mutating func family(_ name: String, _ help: String, _ kind: MetricSample.Kind) {
-        header(name, help, kind.rawValue)
+        let name = Self.prefixed(name)
+        text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
     }
 
-    mutating func histogramFamily(_ name: String, _ help: String) {
-        header(name, help, "histogram")
+    mutating func counters(_ name: String, _ help: String, _ values: [(labels: Labels, value: Int64)]) {
+        family(name, help, .counter)
+        for (labels, value) in values { line(name, labels, String(value)) }
     }
 
-    mutating func sample(_ name: String, _ labels: [(String, String)], _ value: Int64) {
-        line(name, labels, String(value))
-    }
-
-    mutating func sample(_ name: String, _ labels: [(String, String)], _ value: Double) {
+    mutating func sample(_ name: String, _ labels: Labels, _ value: Double) {
         line(name, labels, Int64(exactly: value).map(String.init) ?? String(value))
     }
 
-    mutating func histogram(_ name: String, _ labels: [(String, String)], _ histogram: Histogram) {
+    mutating func histogram(_ name: String, _ labels: Labels, _ histogram: Histogram) {
         let counts = histogram.cumulative
         for (bound, count) in zip(Histogram.bounds, counts) {
             line("\(name)_bucket", labels + [("le", Self.seconds(bound))], String(count))
@@ -36,12 +36,7 @@ struct PrometheusText {
         line("\(name)_count", labels, all)
     }
 
-    private mutating func header(_ name: String, _ help: String, _ kind: String) {
-        let name = Self.prefixed(name)
-        text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"
-    }
-
-    private mutating func line(_ name: String, _ labels: [(String, String)], _ value: String) {
+    private mutating func line(_ name: String, _ labels: Labels, _ value: String) {
         let list = labels.map { "\($0)=\"\(Self.escaped($1))\"" }.joined(separator: ",")
         text += "\(Self.prefixed(name))\(list.isEmpty ? "" : "{\(list)}") \(value)\n"
     }
@@ -60,8 +55,7 @@ struct PrometheusText {
 /// A value that another component keeps, for example connections of a database pool or lost log lines.
 package struct MetricSample: Sendable {
     package enum Kind: String, Sendable {
-        case counter
-        case gauge
+        case counter, gauge, histogram
     }
 
     package typealias Label = (name: StaticString, value: String)
@@ -76,10 +70,16 @@ package struct MetricSample: Sendable {
     /// Their values come from the configuration, the registry or a closed set.
     package let labels: [Label]
 
-    package init(
-        _ name: StaticString, _ help: StaticString, _ kind: Kind, _ value: some BinaryInteger, label: Label? = nil
-    ) {
-        self.init(name, help, kind, of: Double(value), labels: label.map { [$0] } ?? [])
+    package static func gauge(
+        _ name: StaticString, _ help: StaticString, _ value: some BinaryInteger, label: Label? = nil
+    ) -> MetricSample {
+        MetricSample(name, help, .gauge, of: Double(value), labels: label.map { [$0] } ?? [])
+    }
+
+    package static func counter(
+        _ name: StaticString, _ help: StaticString, _ value: some BinaryInteger, label: Label? = nil
+    ) -> MetricSample {
+        MetricSample(name, help, .counter, of: Double(value), labels: label.map { [$0] } ?? [])
     }
 
     /// A value that need not be whole, for example seconds.

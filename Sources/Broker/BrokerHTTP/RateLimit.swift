@@ -17,9 +17,7 @@ package struct RateLimit: Sendable, Hashable {
     /// - Parameters:
     ///   - count: At least 1.
     ///   - period: More than zero.
-    package init(_ count: Int, per period: Duration) {
-        self.init(burst: count, interval: period / count)
-    }
+    package init(_ count: Int, per period: Duration) { self.init(burst: count, interval: period / count) }
 
     /// - Parameter due: The state of one bucket; `nil` at first.
     func admits(_ due: inout ContinuousClock.Instant?, at now: ContinuousClock.Instant) -> Bool {
@@ -75,58 +73,33 @@ package struct RequestLimits: Sendable, Hashable {
     package var listener: RateLimit?
     /// Requests of an IPv4 address, or of the 64-bit prefix of an IPv6 address. One address of a mobile network serves
     /// thousands of phones, each with a refresh every few minutes.
-    package var address: RateLimit?
+    package var address: RateLimit? = RateLimit(2000, per: .seconds(10))
     /// TLS handshakes of an IPv4 address, or of the 64-bit prefix of an IPv6 address: each costs the broker a signature.
-    package var handshakes: RateLimit?
+    package var handshakes: RateLimit? = RateLimit(1000, per: .seconds(10))
     /// Requests of the 48-bit prefix of an IPv6 address: a provider gives one customer as many addresses. Off by
     /// default: in a mobile network the prefix holds thousands of subscribers, and one of them could use up the limit
     /// for the others.
     package var network: RateLimit?
     /// Requests of one app, on all its devices, or of one authenticated client.
-    package var client: RateLimit?
+    package var client: RateLimit? = RateLimit(50_000, per: .seconds(10))
     /// Failed authentications in the name of one client from one address. Successes are never counted.
-    package var clientFailures: RateLimit?
+    package var clientFailures: RateLimit? = RateLimit(10, per: .seconds(60))
     /// Exchanges of one login by all its apps together, and refreshes of one app in it.
-    package var session: RateLimit?
+    package var session: RateLimit? = RateLimit(60, per: .seconds(60))
     /// Exchanges and enrolments of one user's logins: this bounds the sessions that the user can create.
-    package var user: RateLimit?
+    package var user: RateLimit? = RateLimit(100, per: .seconds(600))
     /// Exchanges on one device, of all users.
-    package var device: RateLimit?
+    package var device: RateLimit? = RateLimit(100, per: .seconds(600))
     /// Exchanges of one login that fail for the device value; enrolments of one id_token that are refused.
-    package var deviceFailures: RateLimit?
+    package var deviceFailures: RateLimit? = RateLimit(10, per: .seconds(60))
     /// Codes from one address: each becomes a request to an identity provider before the broker knows the user. A login
     /// is rare, so the default is enough for thousands of phones behind one address.
-    package var code: RateLimit?
+    package var code: RateLimit? = RateLimit(300, per: .seconds(60))
     /// Logout tokens of one issuer from one address, and logout tokens without a valid signature from one address.
-    package var logout: RateLimit?
+    package var logout: RateLimit? = RateLimit(10_000, per: .seconds(10))
 
-    package init(
-        listener: RateLimit? = nil,
-        address: RateLimit? = RateLimit(2000, per: .seconds(10)),
-        handshakes: RateLimit? = RateLimit(1000, per: .seconds(10)),
-        network: RateLimit? = nil,
-        client: RateLimit? = RateLimit(50_000, per: .seconds(10)),
-        clientFailures: RateLimit? = RateLimit(10, per: .seconds(60)),
-        session: RateLimit? = RateLimit(60, per: .seconds(60)),
-        user: RateLimit? = RateLimit(100, per: .seconds(600)),
-        device: RateLimit? = RateLimit(100, per: .seconds(600)),
-        deviceFailures: RateLimit? = RateLimit(10, per: .seconds(60)),
-        code: RateLimit? = RateLimit(300, per: .seconds(60)),
-        logout: RateLimit? = RateLimit(10_000, per: .seconds(10))
-    ) {
-        self.listener = listener
-        self.address = address
-        self.handshakes = handshakes
-        self.network = network
-        self.client = client
-        self.clientFailures = clientFailures
-        self.session = session
-        self.user = user
-        self.device = device
-        self.deviceFailures = deviceFailures
-        self.code = code
-        self.logout = logout
-    }
+    /// The defaults.
+    package static let standard = RequestLimits()
 
     package static let none = RequestLimits(
         listener: nil, address: nil, handshakes: nil, network: nil, client: nil, clientFailures: nil, session: nil,

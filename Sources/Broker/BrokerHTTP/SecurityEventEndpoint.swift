@@ -75,7 +75,8 @@ package struct SecurityEventEndpoint: Sendable {
         let body = try TokenError.refusing { () throws(Refusal) in
             try request.body(of: "application/json", else: .eventContentType)
         }
-        let token = try TokenError.refusing { () throws(Refusal) in try Self.bearer(request.headers["authorization"]) }
+        guard request.headers["authorization"].count <= 1 else { throw .refused(.request(.authorizationRepeated)) }
+        guard let token = request.bearer.map(LogoutToken.init) else { throw .refused(.event(.missing)) }
         do throws(EventError) {
             let signal = try await limiter.limiting(
                 tokenFrom: request.client, signer: \.signer, isForged: \.hasUnknownSigner
@@ -84,15 +85,6 @@ package struct SecurityEventEndpoint: Sendable {
         } catch {
             throw TokenError(error) { .event($0) }
         }
-    }
-
-    /// RFC 6750 §2.1. The scheme is case-insensitive (RFC 9110 §11.1).
-    private static func bearer(_ fields: [String]) throws(Refusal) -> LogoutToken {
-        guard fields.count <= 1 else { throw .request(.authorizationRepeated) }
-        guard let parts = fields.first?.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1), parts.count == 2,
-            Substring(parts[0]).lowercased().hasSameOctets(as: "bearer")
-        else { throw .event(.missing) }
-        return LogoutToken(String(Substring(parts[1])))
     }
 
     // MARK: Failures

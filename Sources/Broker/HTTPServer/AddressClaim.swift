@@ -1,12 +1,5 @@
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// The right to listen on the path of a Unix socket.
 ///
@@ -104,32 +97,15 @@ final class UnixSocketClaim: Sendable {
             return true
         }
         guard fits else { throw .system("connect to \(path)", ENAMETOOLONG) }
-        #if canImport(Darwin)
-            let descriptor = socket(AF_UNIX, SOCK_STREAM, 0)
-            _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-        #else
-            let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-            let descriptor = socket(AF_UNIX, kind, 0)
-        #endif
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(AF_UNIX, kind, 0)
         guard descriptor >= 0 else { throw .system("make a socket", errno) }
         defer { close(descriptor) }
         let result = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Self.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
         return result == 0 ? 0 : errno
-    }
-
-    private static func connect(
-        _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
-    ) -> Int32 {
-        #if canImport(Glibc)
-            Glibc.connect(descriptor, address, length)
-        #elseif canImport(Musl)
-            Musl.connect(descriptor, address, length)
-        #else
-            Darwin.connect(descriptor, address, length)
-        #endif
     }
 }

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import StrictCoding
 
 /// Shared by the handlers before and after the parser of one connection, on its event loop: how the current body is
 /// framed, and whether a head has begun that the parser has not reported yet.
@@ -38,11 +39,6 @@ final class BodyFraming {
 final class FramingHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
-
-    /// A fault that the parser would not see.
-    struct Refused: Error {
-        let fault: HTTPFault
-    }
 
     private enum State {
         /// The search for the head's end; `nil`: no octet of the head has come.
@@ -117,7 +113,7 @@ final class FramingHandler: ChannelInboundHandler {
 
     private func refuse(_ fault: HTTPFault, _ context: ChannelHandlerContext) {
         state = .stopped
-        context.fireErrorCaught(Refused(fault: fault))
+        context.fireErrorCaught(fault)
     }
 }
 
@@ -174,9 +170,7 @@ struct ChunkScanner {
     private var extensionOctets = 0
     private let maximumExtensionOctets: Int
 
-    init(maximumExtensionOctets: Int) {
-        self.maximumExtensionOctets = maximumExtensionOctets
-    }
+    init(maximumExtensionOctets: Int) { self.maximumExtensionOctets = maximumExtensionOctets }
 
     mutating func scan(_ octets: some RandomAccessCollection<UInt8>) -> Progress {
         var index = octets.startIndex
@@ -211,9 +205,9 @@ struct ChunkScanner {
     }
 
     private mutating func size(_ octet: UInt8, _ digits: Int) -> HTTPFault? {
-        if let value = Self.value(ofDigit: octet) {
+        if let value = Hexadecimal.value(octet) {
             guard digits < Self.maximumDigits else { return .malformed }
-            remaining = remaining << 4 | value
+            remaining = remaining << 4 | Int(value)
             state = .size(digits: digits + 1)
             return nil
         }
@@ -242,15 +236,6 @@ struct ChunkScanner {
         guard octet == expected else { return fault }
         state = next
         return nil
-    }
-
-    private static func value(ofDigit octet: UInt8) -> Int? {
-        switch octet {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): Int(octet - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): Int(octet - UInt8(ascii: "a")) + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): Int(octet - UInt8(ascii: "A")) + 10
-        default: nil
-        }
     }
 
     private var carriageReturn: UInt8 { 0x0D }

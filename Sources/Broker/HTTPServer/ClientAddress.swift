@@ -8,9 +8,7 @@ package struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
     /// `nil`: ``unreadable``.
     package let prefix: NetworkAddress?
 
-    package init(_ address: NetworkAddress) {
-        self.init(prefix: address.family == .v4 ? address : address.prefix(64))
-    }
+    package init(_ address: NetworkAddress) { self.init(prefix: address.family == .v4 ? address : address.prefix(64)) }
 
     private init(prefix: NetworkAddress?) { self.prefix = prefix }
 

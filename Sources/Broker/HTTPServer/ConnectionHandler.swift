@@ -89,7 +89,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
         case let error as HTTPParserError: fail(fault(error), context)
-        case let error as FramingHandler.Refused: fail(error.fault, context)
+        case let fault as HTTPFault: fail(fault, context)
         case is ByteToMessageDecoderError: fail(.malformed, context)  // more octets for a parser that has given up
         default: context.close(promise: nil)  // the connection broke
         }
@@ -147,9 +147,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    private func releaseRead(_ context: ChannelHandlerContext) {
-        if isReadHeld { read(context: context) }
-    }
+    private func releaseRead(_ context: ChannelHandlerContext) { if isReadHeld { read(context: context) } }
 
     // MARK: Answers
 

@@ -23,13 +23,8 @@ struct ConnectionState {
     /// Of the request that is being read, even if it was refused.
     private var headers = HTTPHeaders()
     private var isDraining = false
-    /// One for each answer that is owed, oldest first.
-    private var debts = CircularBuffer<Debt>(initialCapacity: 2)
-
-    private struct Debt {
-        /// Not for HEAD.
-        let allowsBody: Bool
-    }
+    /// One for each answer that is owed, oldest first: whether it may have a body. Not for HEAD.
+    private var debts = CircularBuffer<Bool>(initialCapacity: 2)
 
     private var owed: Int { debts.count }
 
@@ -106,7 +101,7 @@ struct ConnectionState {
         guard case .reading(let head, let body) = intake else { return nil }
         if let trailers, !trailers.isEmpty { return .fault(shut(.trailers), from: client) }
         intake = head.isKeepAlive && !HeadRules.asksForUpgrade(head) ? .open : .shut
-        debts.append(Debt(allowsBody: head.method != .HEAD))
+        debts.append(head.method != .HEAD)
         defer {
             headers = HTTPHeaders()
             taken = (0, 0)
@@ -144,7 +139,7 @@ struct ConnectionState {
             intake = .shut
             drop()
         }
-        return AnswerAction(hasBody: debt?.allowsBody ?? true, closes: closes)
+        return AnswerAction(hasBody: debt ?? true, closes: closes)
     }
 
     /// The connection has ended: owed answers are dropped.
@@ -168,7 +163,7 @@ struct ConnectionState {
     private mutating func shut(_ fault: HTTPFault) -> HTTPFault {
         intake = .shut
         drop()
-        debts.append(Debt(allowsBody: true))
+        debts.append(true)
         return fault
     }
 

@@ -22,9 +22,7 @@ final class EventLoopExecutor: TaskExecutor {
     /// Used on the event loop only.
     private let turn = Atomic(Turn.none)
 
-    init(_ eventLoop: any EventLoop) {
-        self.eventLoop = eventLoop
-    }
+    init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
     /// Begins a task and runs it until its first suspension. Call it on the event loop.
     func begin(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {

@@ -1,14 +1,7 @@
+import Glibc
 import NIOCore
 package import NIOHTTP1
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// An answer before it is written. The connection adds framing, `Date` and the fields of every answer.
 package struct HTTPAnswer: Sendable {

@@ -1,15 +1,13 @@
-import HummingbirdCore
-import Logging
 import NIOCore
 import NIOHTTP1
 import NIOHTTP2
 import NIOSSL
 
-/// The connections of one listener, for Hummingbird's server, which accepts them and stops them gracefully.
+/// Begins the connections of one listener.
 ///
-/// Hummingbird's own HTTP channels are not used: they answer a malformed request with a bare 400, turn an absolute
-/// target into a path, lose the number of `Host` fields, and have no time limit except for idleness.
-struct HTTPConnections: ServerChildChannel {
+/// Hummingbird's server is not used: it answers a malformed request with a bare 400, turns an absolute target into a
+/// path, loses the number of `Host` fields, and has no time limit except for idleness.
+struct HTTPConnections: Sendable {
     let responder: any Responder
     let executors: EventLoopExecutors
     let open: OpenConnections
@@ -26,7 +24,7 @@ struct HTTPConnections: ServerChildChannel {
     /// Octets of waiting answers at which reading from their client stops (high) and resumes (low).
     private static let waitingAnswers = ChannelOptions.Types.WriteBufferWaterMark(low: 4 * 1024, high: 8 * 1024)
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Connection> {
+    func setup(channel: any Channel) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
             let connection = Connection(
                 channel: channel,
@@ -41,7 +39,6 @@ struct HTTPConnections: ServerChildChannel {
                 connection.end()
                 throw error
             }
-            return connection
         }
     }
 
@@ -84,9 +81,6 @@ struct HTTPConnections: ServerChildChannel {
     }
 
     private var newShare: BufferShare { BufferShare(quota.counts, limit: limits.bufferedOctets) }
-
-    /// Returns at once: see ``OpenConnections``.
-    func handle(value connection: Connection, logger: Logger) async {}
 }
 
 extension HTTPConnections {

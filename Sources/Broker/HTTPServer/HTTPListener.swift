@@ -1,16 +1,7 @@
-import HummingbirdCore
-package import Logging
+import Glibc
 package import NIOCore
 import NIOPosix
 import ServiceLifecycle
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Answers the arrivals at a listener. It cannot fail: every outcome becomes an answer.
 package protocol Responder: Sendable {
@@ -25,7 +16,6 @@ package struct HTTPListener: Service {
     private let address: ListenerAddress
     private let connections: HTTPConnections
     private let eventLoopGroup: any EventLoopGroup
-    private let logger: Logger
     private let onBound: @Sendable (Int) async -> Void
 
     /// - Parameters:
@@ -41,8 +31,7 @@ package struct HTTPListener: Service {
         executors: EventLoopExecutors, proxies: TrustedProxies = .none, identity: CurrentTLSIdentity? = nil,
         counts: ConnectionCounts = ConnectionCounts(),
         admitsHandshake: @escaping @Sendable (ClientAddress) -> Bool = { _ in true },
-        eventLoopGroup: any EventLoopGroup, logger: Logger,
-        onBound: @escaping @Sendable (Int) async -> Void
+        eventLoopGroup: any EventLoopGroup, onBound: @escaping @Sendable (Int) async -> Void
     ) {
         connections = HTTPConnections(
             responder: responder, executors: executors, open: OpenConnections(), limits: limits, proxies: proxies,
@@ -50,33 +39,28 @@ package struct HTTPListener: Service {
             quota: ConnectionQuota(limits: limits, proxies: proxies, counts: counts))
         self.address = address
         self.eventLoopGroup = eventLoopGroup
-        self.logger = logger
         self.onBound = onBound
     }
 
     /// - Throws: ``ListenError`` if the address could not be bound. A bound listener ends without an error.
     package func run() async throws {
         do {
-            let bindAddress: BindAddress
-            switch address {
-            case .host(let host, let port): bindAddress = .hostname(host, port: port)
-            case .unixSocket(let path): bindAddress = .unixDomainSocket(path: path)
-            case .inherited(let socket): return try await run(on: socket)
-            }
             let claim = try address.claim()
             defer { claim?.release() }
-            let server = connections.server(
-                configuration: ServerConfiguration(address: bindAddress, backlog: 1024),
-                onServerRunning: { [address, onBound] channel in
-                    claim?.didBind()
-                    address.openToGroup()
-                    await onBound(channel.localAddress?.port ?? 0)
-                },
-                eventLoopGroup: eventLoopGroup, logger: logger)
-            try await withTaskCancellationHandler {
-                try await server.run()
+            let channel = try await bind()
+            claim?.didBind()
+            address.openToGroup()
+            await onBound(channel.localAddress?.port ?? 0)
+            await withTaskCancellationHandler {
+                await withGracefulShutdownHandler {
+                    try? await channel.closeFuture.get()
+                } onGracefulShutdown: {
+                    channel.close(promise: nil)
+                }
+                connections.open.quiesce()
                 await connections.open.end()
             } onCancel: {
+                channel.close(promise: nil)
                 connections.open.cancel()
             }
         } catch let error where !(error is CancellationError) {
@@ -98,26 +82,16 @@ extension HTTPListener {
         }
     }
 
-    /// Hummingbird's server opens its sockets itself, and cannot take over an open one.
-    private func run(on socket: CInt) async throws {
-        let channel = try await ServerBootstrap(group: eventLoopGroup)
-            .childChannelOption(ChannelOptions.allowRemoteHalfClosure, value: true)
-            .childChannelInitializer { [connections, logger] channel in
-                connections.setup(channel: channel, logger: logger).map { _ in }
-            }
-            .withBoundSocket(socket).get()
-        await onBound(channel.localAddress?.port ?? 0)
-        await withTaskCancellationHandler {
-            await withGracefulShutdownHandler {
-                try? await channel.closeFuture.get()
-            } onGracefulShutdown: {
-                channel.close(promise: nil)
-            }
-            connections.open.quiesce()
-            await connections.open.end()
-        } onCancel: {
-            channel.close(promise: nil)
-            connections.open.cancel()
+    private func bind() async throws -> any Channel {
+        let bootstrap = ServerBootstrap(group: eventLoopGroup)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelInitializer { [connections] channel in connections.setup(channel: channel) }
+        switch address {
+        case .host(let host, let port): return try await bootstrap.bind(host: host, port: port).get()
+        case .unixSocket(let path): return try await bootstrap.bind(unixDomainSocketPath: path).get()
+        case .inherited(let socket): return try await bootstrap.withBoundSocket(socket).get()
         }
     }
 }
@@ -153,7 +127,5 @@ package enum ListenerAddress: Sendable, CustomStringConvertible {
     }
 
     /// The umask usually denies other users a new socket. A proxy connects through the group.
-    func openToGroup() {
-        if case .unixSocket(let path) = self { chmod(path, S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP) }
-    }
+    func openToGroup() { if case .unixSocket(let path) = self { chmod(path, S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP) } }
 }

@@ -44,9 +44,7 @@ package struct NetworkAddress: Sendable, Hashable {
         socket.loadUnaligned(fromByteOffset: offset, as: Value.self)
     }
 
-    init(v4 bits: UInt32) {
-        self.init(family: .v4, high: 0, low: UInt64(bits))
-    }
+    init(v4 bits: UInt32) { self.init(family: .v4, high: 0, low: UInt64(bits)) }
 
     init(high: UInt64, low: UInt64) {
         if high == 0, low >> 32 == 0xFFFF {

@@ -1,4 +1,3 @@
-import HummingbirdCore
 import NIOCore
 import Synchronization
 
@@ -80,7 +79,7 @@ final class OpenConnections: Sendable {
 }
 
 /// An accepted connection.
-final class Connection: ServerChildChannelValue {
+final class Connection: Sendable {
     let channel: any Channel
     let requests: RequestTasks
 

@@ -85,7 +85,7 @@ enum Authority {
         var rest = octets
         while let octet = rest.popFirst() {
             if octet == UInt8(ascii: "%") {
-                guard rest.count >= 2, rest.prefix(2).allSatisfy(isHexadecimal) else { return false }
+                guard rest.count >= 2, rest.prefix(2).allSatisfy({ Hexadecimal.value($0) != nil }) else { return false }
                 rest = rest.dropFirst(2)
             } else if !octet.isUnreserved, !subDelimiters.contains(octet) {
                 return false
@@ -103,8 +103,4 @@ enum Authority {
     }
 
     private static let subDelimiters = Array("!$&'()*+,;=".utf8)
-
-    private static func isHexadecimal(_ octet: UInt8) -> Bool {
-        Token.isDigit(octet) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(octet | 0x20)
-    }
 }

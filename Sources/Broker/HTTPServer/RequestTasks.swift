@@ -29,9 +29,7 @@ final class RequestTasks: Sendable {
 
     /// - Parameter onEnd: Called once, when the connection is closed and every begun request is answered. A stream's
     ///   fault may still arrive after that; no client gets its answer.
-    init(
-        _ responder: any Responder, on executor: EventLoopExecutor, onEnd: @escaping @Sendable () -> Void
-    ) {
+    init(_ responder: any Responder, on executor: EventLoopExecutor, onEnd: @escaping @Sendable () -> Void) {
         self.responder = responder
         self.executor = executor
         self.onEnd = onEnd

@@ -21,10 +21,7 @@ final class StreamHandler: ChannelDuplexHandler {
     private var isReading = false
     private var isDelivered = false
 
-    init(
-        limits: ListenerLimits, origin: RequestOrigin, share: BufferShare, date: DateHeader,
-        requests: RequestTasks
-    ) {
+    init(limits: ListenerLimits, origin: RequestOrigin, share: BufferShare, date: DateHeader, requests: RequestTasks) {
         state = ConnectionState(limits: limits, origin: origin, share: share)
         self.share = share
         self.limits = limits

@@ -24,9 +24,7 @@ package struct TLSIdentity: Sendable {
     ///   - certificates: PEM, the listener's own first, then the intermediate ones.
     ///   - key: PEM.
     ///   - clientAuthorities: PEM. Clients must show a certificate that one of them issued; `nil`: clients show none.
-    package init(
-        certificates: [UInt8], key: [UInt8], clientAuthorities: [UInt8]? = nil
-    ) throws(Defect) {
+    package init(certificates: [UInt8], key: [UInt8], clientAuthorities: [UInt8]? = nil) throws(Defect) {
         guard let chain = try? NIOSSLCertificate.fromPEMBytes(certificates), let own = chain.first else {
             throw .certificate
         }
@@ -76,9 +74,7 @@ enum ApplicationProtocol: String, CaseIterable {
 package final class CurrentTLSIdentity: Sendable {
     private let identity: Mutex<TLSIdentity>
 
-    package init(_ identity: TLSIdentity) {
-        self.identity = Mutex(identity)
-    }
+    package init(_ identity: TLSIdentity) { self.identity = Mutex(identity) }
 
     package var value: TLSIdentity { identity.withLock { $0 } }
 

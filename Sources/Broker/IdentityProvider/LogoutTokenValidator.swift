@@ -1,30 +1,13 @@
-package import JOSE
+import JOSE
 package import NativeSSO
 import StrictCoding
 
 /// Verifies logout tokens of the configured IdPs. OpenID Connect Back-Channel Logout 1.0 §2.6.
 package struct LogoutTokenValidator: LogoutTokenVerifier {
-    package struct Provider: Sendable {
-        package let keys: ProviderKeys
-        /// The same as for its id_tokens, as §2.6 requires.
-        package let algorithms: Set<SignatureAlgorithm>
-        package let policy: LogoutPolicy
-
-        package init(keys: ProviderKeys, algorithms: Set<SignatureAlgorithm>, policy: LogoutPolicy) {
-            self.keys = keys
-            self.algorithms = algorithms
-            self.policy = policy
-        }
-    }
-
     private let tokens: SignedTokens<LogoutPolicy>
 
-    package init(_ providers: [Provider]) {
-        tokens = SignedTokens(
-            providers.map {
-                TrustedSigner(issuer: $0.keys.issuer, keys: $0.keys, algorithms: $0.algorithms, policy: $0.policy)
-            })
-    }
+    /// - Parameter providers: With the algorithms of their id_tokens, as §2.6 requires.
+    package init(_ providers: [TrustedSigner<LogoutPolicy>]) { tokens = SignedTokens(providers) }
 
     /// 1. What ``SignedTokens`` checks; `typ` is `logout+jwt` (§2.4; RFC 8725 §3.11).
     /// 2. The claims are those of a logout token: ``LogoutTokenClaims/init(_:issuer:policy:at:)``.
@@ -94,9 +77,7 @@ extension LogoutTokenClaims {
     }
 
     /// `sid`, `sub` or both; each one present must be valid.
-    private static func subject(
-        _ claims: JSONObject, _ policy: LogoutPolicy
-    ) throws(LogoutRefusal) -> LogoutSubject {
+    private static func subject(_ claims: JSONObject, _ policy: LogoutPolicy) throws(LogoutRefusal) -> LogoutSubject {
         var user: Subject?
         if claims.contains("sub") {
             guard let subject = claims.string("sub").flatMap(Subject.init) else { throw .subject }

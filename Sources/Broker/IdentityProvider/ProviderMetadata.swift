@@ -44,17 +44,7 @@ package struct ProviderEndpoints: Sendable, Hashable {
     package var token: ProviderURL?
     package var revocation: ProviderURL?
     /// Whether its answers to authorization requests name it in `iss`. RFC 9207 §3.
-    package var sendsIssuer: Bool
-
-    package init(
-        authorization: ProviderURL? = nil, token: ProviderURL? = nil, revocation: ProviderURL? = nil,
-        sendsIssuer: Bool = false
-    ) {
-        self.authorization = authorization
-        self.token = token
-        self.revocation = revocation
-        self.sendsIssuer = sendsIssuer
-    }
+    package var sendsIssuer = false
 
     /// Removes endpoints on other hosts that would receive codes, tokens or secrets.
     func trusting(_ host: String) -> ProviderEndpoints {

@@ -46,8 +46,7 @@ package struct SecurityEventValidator: SecurityEventVerifier {
         try await revocations.verify(
             token, type: { header, _ in header.hasType("global-token-revocation+jwt") }
         ) { (verified, signer) throws(EventRefusal) in
-            try ProviderSignal(
-                revocation: verified.claims, body: body, from: signer.issuer, signer.policy, at: now)
+            try ProviderSignal(revocation: verified.claims, body: body, from: signer.issuer, signer.policy, at: now)
         }
     }
 }
@@ -71,9 +70,7 @@ extension SecurityEvent {
     ]
 
     /// RFC 8417 §2.2; OpenID Shared Signals Framework 1.0 §4: one event, `sub_id` outside of it, no `exp`.
-    init(
-        _ claims: JSONObject, from signer: Issuer, _ policy: EventPolicy, at now: UnixTime
-    ) throws(EventRefusal) {
+    init(_ claims: JSONObject, from signer: Issuer, _ policy: EventPolicy, at now: UnixTime) throws(EventRefusal) {
         guard let audience = claims.audienceTexts,
             audience.contains(where: { own in policy.audiences.contains { $0.hasSameOctets(as: own) } })
         else { throw .audience }
@@ -91,9 +88,7 @@ extension SecurityEvent {
         }
         var effectiveAt = issuedAt
         if event.contains("event_timestamp") {
-            guard let timestamp = event.time("event_timestamp"), timestamp <= now.adding(skew) else {
-                throw .eventTime
-            }
+            guard let timestamp = event.time("event_timestamp"), timestamp <= now.adding(skew) else { throw .eventTime }
             effectiveAt = timestamp
         }
         guard let identifier = claims.object("sub_id") else { throw .subjectMissing }

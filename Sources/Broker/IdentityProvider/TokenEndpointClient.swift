@@ -8,12 +8,9 @@ import NativeSSO
 import StrictCoding
 
 /// A request to a token endpoint. Prints as `****`.
-struct TokenEndpointRequest: Sendable, CustomStringConvertible, CustomReflectable {
+struct TokenEndpointRequest: Sendable, Redacted {
     let body: [UInt8]
     let authorization: String?
-
-    var description: String { "****" }
-    var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// Sends codes to token endpoints, each once: it does not reuse connections, retry, or follow redirects.

@@ -160,9 +160,7 @@ public enum SignatureAlgorithm: String, Sendable, CaseIterable {
     }
 
     /// Whether both names mean the same algorithm: `EdDSA` means `Ed25519` here (RFC 9864 §2.2).
-    public func isSame(as other: SignatureAlgorithm) -> Bool {
-        canonical == other.canonical
-    }
+    public func isSame(as other: SignatureAlgorithm) -> Bool { canonical == other.canonical }
 
     private var canonical: SignatureAlgorithm { self == .edDSA ? .ed25519 : self }
 }

@@ -31,9 +31,7 @@ public struct DPoPProof: Sendable {
     ///   - method: The request's method, compared with `htm`.
     ///   - target: The request's URI as the client saw it, compared with `htu`.
     ///   - times: The accepted range of `iat`, in seconds since 1970.
-    public init(
-        _ fields: [String], method: String, target: TargetURI, times: ClosedRange<Int64>
-    ) throws(DPoPDefect) {
+    public init(_ fields: [String], method: String, target: TargetURI, times: ClosedRange<Int64>) throws(DPoPDefect) {
         guard fields.count == 1, !fields[0].utf8.contains(UInt8(ascii: ",")) else { throw .repeated }
         let proof = try Self.verified(fields[0])
         let claims = proof.claims

@@ -95,9 +95,7 @@ extension JSONWebKey: Equatable, Hashable {
         a.thumbprint == b.thumbprint && a.algorithm == b.algorithm && a.keyIDOctets == b.keyIDOctets
     }
 
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(thumbprint)
-    }
+    public func hash(into hasher: inout Hasher) { hasher.combine(thumbprint) }
 
     private var keyIDOctets: [UInt8]? { keyID.map { Array($0.utf8) } }
 }

@@ -41,9 +41,7 @@ public struct JSONWebKeySet: Sendable, Equatable {
     private static let json = JSONLimits(depth: 6, members: 32 * mostKeys, elements: 16 * mostKeys)
 
     /// A set of these keys, without duplicates.
-    public init(_ keys: [JSONWebKey]) throws(JSONWebKeySetError) {
-        try self.init(keys, skipped: [:])
-    }
+    public init(_ keys: [JSONWebKey]) throws(JSONWebKeySetError) { try self.init(keys, skipped: [:]) }
 
     public init(document: some Collection<UInt8>) throws(JSONWebKeySetError) {
         guard document.count <= Self.largestDocument else { throw .tooLarge }

@@ -1,12 +1,11 @@
+import StrictCoding
+
 /// A logout token, or another JWT by which an identity provider ends sessions, as presented. It prints as `****`: it
 /// names a user.
-package struct LogoutToken: Sendable, CustomStringConvertible, CustomReflectable {
+package struct LogoutToken: Sendable, Redacted {
     package let octets: [UInt8]
 
     package init(_ text: String) { octets = Array(text.utf8) }
-
-    package var description: String { "****" }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// Whose sessions a logout token ends. OpenID Connect Back-Channel Logout 1.0 §2.4.
@@ -44,9 +43,7 @@ package enum LogoutSubject: Sendable, Hashable {
     }
 
     /// Whether, of the sessions of `user`, only those without `sid` end.
-    package var limitsUserToSessionsWithoutSID: Bool {
-        if case .sessionAndWithoutSID = self { true } else { false }
-    }
+    package var limitsUserToSessionsWithoutSID: Bool { if case .sessionAndWithoutSID = self { true } else { false } }
 }
 
 /// The claims of a verified logout token, which satisfy the shape rules of Back-Channel Logout 1.0 §2.4 and §2.6.

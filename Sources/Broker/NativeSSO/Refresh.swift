@@ -1,7 +1,7 @@
 import StrictCoding
 
 /// A refresh request with a valid form and a known client; it prints as `****`. RFC 6749 §6.
-package final class RefreshRequest: Sendable, CustomStringConvertible, CustomReflectable {
+package final class RefreshRequest: Sendable, Redacted {
     package let requestID: UniqueID
     package let client: Client
     /// The token as presented. A credential.
@@ -28,9 +28,6 @@ package final class RefreshRequest: Sendable, CustomStringConvertible, CustomRef
         self.proof = proof
         self.assertion = assertion
     }
-
-    package var description: String { "RefreshRequest(****)" }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// The refresh of a grant: issues the next generation, or redelivers a lost answer.

@@ -1,7 +1,7 @@
 import StrictCoding
 
 /// A revocation request with a valid form and an authenticated client; it prints as `****`. RFC 7009 §2.1.
-package struct RevocationRequest: Sendable, CustomStringConvertible, CustomReflectable {
+package struct RevocationRequest: Sendable, Redacted {
     package let requestID: UniqueID
     package let client: Client
     /// As presented. A credential.
@@ -20,9 +20,6 @@ package struct RevocationRequest: Sendable, CustomStringConvertible, CustomRefle
         self.isSaidToBeDeviceSecret = isSaidToBeDeviceSecret
         self.deviceID = deviceID
     }
-
-    package var description: String { "RevocationRequest(****)" }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// An app ends its grant, or signs its device out. RFC 7009.

@@ -57,8 +57,7 @@ struct AccessTokenClaims: Sendable {
             object.member("jti", JWTID.random())
             object.member("sid", sessionID.string)
             object.member("idp", provider.string)
-            object.member(
-                device.profile == .deviceID ? "di_hash" : "ds_hash", device.hash(function: hashFunction))
+            object.member(device.profile == .deviceID ? "di_hash" : "ds_hash", device.hash(function: hashFunction))
             object.login(login)
         }
         return json.bytes
@@ -105,8 +104,7 @@ struct EnrolledIDTokenClaims: Sendable {
             object.member("sid", sessionID.string)
             object.member("idp", source.issuer.string)
             object.member("device_sso", true)
-            object.member(
-                device.profile == .deviceID ? "di_hash" : "ds_hash", device.hash(function: hashFunction))
+            object.member(device.profile == .deviceID ? "di_hash" : "ds_hash", device.hash(function: hashFunction))
             if let accessToken { object.member("at_hash", hashFunction.leftHalf(of: accessToken)) }
             object.login(source.login)
             if let key { object.member("cnf", object: { $0.member("jkt", key.string) }) }

@@ -42,8 +42,7 @@ package struct TokenMint: Sendable {
             refreshToken: hasRefreshToken ? try await refreshToken(grant.id, grant.generation) : nil,
             idToken: client.issuesIDToken
                 ? try await sign(
-                    claims.siblingIDToken(
-                        in: asked.sessionID, on: device, hashFunction: try hashFunction(for: client)),
+                    claims.siblingIDToken(in: asked.sessionID, on: device, hashFunction: try hashFunction(for: client)),
                     .idToken, for: client) : nil)
     }
 

@@ -1,4 +1,4 @@
-import StrictCoding
+public import StrictCoding
 
 /// Decodes `application/x-www-form-urlencoded` strictly. RFC 6749 App. B.
 ///
@@ -94,7 +94,7 @@ public enum FormError: Error, Sendable, CaseIterable {
 /// The parameters of a form in order. They include credentials, so the type prints as `****`.
 ///
 /// Names are case-sensitive ASCII (the decoder checks it), so `==` compares octets.
-public struct FormParameters: Sendable, CustomStringConvertible, CustomReflectable {
+public struct FormParameters: Sendable, Redacted {
     typealias Pair = (name: String, value: String)
 
     private var pairs: [Pair] = []
@@ -112,9 +112,7 @@ public struct FormParameters: Sendable, CustomStringConvertible, CustomReflectab
     }
 
     /// Every value of a repeatable parameter, including empty ones.
-    public func values(of name: String) -> [String] {
-        pairs.filter { $0.name == name }.map(\.value)
-    }
+    public func values(of name: String) -> [String] { pairs.filter { $0.name == name }.map(\.value) }
 
     /// Empty values count as duplicates too: `scope=&scope=x`. RFC 6749 §3.2.
     mutating func append(_ pair: Pair, _ rules: FormRules) throws(FormError) {
@@ -123,9 +121,6 @@ public struct FormParameters: Sendable, CustomStringConvertible, CustomReflectab
         }
         pairs.append(pair)
     }
-
-    public var description: String { "****" }
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// Encodes `application/x-www-form-urlencoded` for clients of a token endpoint. RFC 6749 App. B.

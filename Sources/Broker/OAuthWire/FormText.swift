@@ -124,11 +124,7 @@ extension FormRules {
     /// The endpoints that take a `token` of any kind: revocation (RFC 7009) and introspection (RFC 7662). A token of
     /// another server may hold anything: it is unknown, and no error.
     public static let presentedToken = FormRules(
-        valueLengths: [
-            Parameter.token: 16 * 1024,
-            Parameter.clientAssertion: 8 * 1024,
-            Parameter.clientID: 255,
-        ],
+        valueLengths: [Parameter.token: 16 * 1024, Parameter.clientAssertion: 8 * 1024, Parameter.clientID: 255],
         judgedByOctets: [Parameter.token, Parameter.tokenTypeHint])
 
     /// The endpoint where an IdP reports a logout. A logout token may be as long as an id_token: an RSA-4096

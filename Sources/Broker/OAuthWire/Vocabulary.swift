@@ -1,4 +1,4 @@
-import StrictCoding
+public import StrictCoding
 
 /// Names of token-endpoint parameters on the wire.
 public enum Parameter {
@@ -37,14 +37,11 @@ public enum Parameter {
 }
 
 /// A token, secret or code as presented. Prints as `****`.
-public struct Credential: Sendable, CustomStringConvertible, CustomReflectable {
+public struct Credential: Sendable, Redacted {
     /// The plain text. Never log it.
     public let secret: String
 
     public init(_ secret: String) { self.secret = secret }
-
-    public var description: String { "****" }
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// `grant_type`: compared octet by octet, case-sensitive, not trimmed.

@@ -56,9 +56,7 @@ package final class ConnectionPool: StatementExecutor {
     }
 
     /// Refuses new calls, finishes accepted ones, and closes the connections.
-    package func shutdown() async {
-        await core.shutdown()
-    }
+    package func shutdown() async { await core.shutdown() }
 
     private func run<Value: Sendable>(
         queueWait: Duration, _ work: @escaping @Sendable (Connection) throws(PostgresError) -> Value
@@ -69,8 +67,7 @@ package final class ConnectionPool: StatementExecutor {
             await withCheckedContinuation { (caller: CheckedContinuation<Result<Value, PostgresError>, Never>) in
                 core.submit(
                     Job(id: id, expires: .after(queueWait)) { connection in
-                        caller.resume(
-                            returning: Result { () throws(PostgresError) in try work(try connection.get()) })
+                        caller.resume(returning: Result { () throws(PostgresError) in try work(try connection.get()) })
                     })
             }
         } onCancel: {
@@ -103,7 +100,5 @@ final class Job: QueuedCall {
 }
 
 extension LaneCore<Job> {
-    func start() {
-        start { jobs, connection in for job in jobs { job.run(on: connection) } }
-    }
+    func start() { start { jobs, connection in for job in jobs { job.run(on: connection) } } }
 }

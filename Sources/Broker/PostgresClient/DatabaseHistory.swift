@@ -32,9 +32,7 @@ package final class DatabaseHistory: Sendable {
 
     /// - Parameter acceptances: Reads what operators have accepted; $1 is the system identifier of the known cluster.
     ///   Two columns: the newest acceptance, and the newest that lets this cluster follow that one; 0: none.
-    package init(acceptances: Statement? = nil) {
-        self.acceptances = acceptances
-    }
+    package init(acceptances: Statement? = nil) { self.acceptances = acceptances }
 
     /// Asks a new connection for its position. False if it is before the point known at the start of the call.
     /// Positions that other connections report in the meantime do not count, because answers may overtake each other.

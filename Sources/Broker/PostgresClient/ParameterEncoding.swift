@@ -9,9 +9,7 @@ package struct EncodedParameters: Sendable {
     private var defect: PostgresError?
 
     /// - Parameter capacity: Octets.
-    package init(reservingCapacity capacity: Int = 512) {
-        octets.reserveCapacity(capacity)
-    }
+    package init(reservingCapacity capacity: Int = 512) { octets.reserveCapacity(capacity) }
 
     init(_ values: [PostgresValue]) {
         self.init()
@@ -152,8 +150,7 @@ package struct EncodedParameters: Sendable {
     func forEachRange(_ body: (Range<Int>?) -> Void) {
         var start = 0
         for _ in 0..<count {
-            let length = Int32(
-                truncatingIfNeeded: octets[start..<start + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) })
+            let length = Int32(truncatingIfNeeded: octets[start..<start + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) })
             start += 4
             body(length < 0 ? nil : start..<start + Int(length))
             start += Int(max(length, 0))

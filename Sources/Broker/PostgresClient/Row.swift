@@ -94,26 +94,20 @@ package struct Row: Sendable {
 }
 
 extension Row {
-    package func optionalInt32(_ column: Int) throws(PostgresError) -> Int32? {
-        try isNull(column) ? nil : try int32(column)
-    }
-    package func optionalInt64(_ column: Int) throws(PostgresError) -> Int64? {
-        try isNull(column) ? nil : try int64(column)
-    }
-    package func optionalText(_ column: Int) throws(PostgresError) -> String? {
-        try isNull(column) ? nil : try text(column)
-    }
-    package func optionalBytes(_ column: Int) throws(PostgresError) -> [UInt8]? {
-        try isNull(column) ? nil : try bytes(column)
-    }
-    package func optionalUUID(_ column: Int) throws(PostgresError) -> [UInt8]? {
-        try isNull(column) ? nil : try uuid(column)
-    }
+    package func optionalInt32(_ column: Int) throws(PostgresError) -> Int32? { try optional(column, int32) }
+    package func optionalInt64(_ column: Int) throws(PostgresError) -> Int64? { try optional(column, int64) }
+    package func optionalText(_ column: Int) throws(PostgresError) -> String? { try optional(column, text) }
+    package func optionalBytes(_ column: Int) throws(PostgresError) -> [UInt8]? { try optional(column, bytes) }
+    package func optionalUUID(_ column: Int) throws(PostgresError) -> [UInt8]? { try optional(column, uuid) }
+    package func optionalTextArray(_ column: Int) throws(PostgresError) -> [String]? { try optional(column, textArray) }
     package func optionalTimestamp(_ column: Int) throws(PostgresError) -> PostgresTimestamp? {
-        try isNull(column) ? nil : try timestamp(column)
+        try optional(column, timestamp)
     }
-    package func optionalTextArray(_ column: Int) throws(PostgresError) -> [String]? {
-        try isNull(column) ? nil : try textArray(column)
+
+    private func optional<Value>(
+        _ column: Int, _ read: (Int) throws(PostgresError) -> Value
+    ) throws(PostgresError) -> Value? {
+        try isNull(column) ? nil : read(column)
     }
 }
 

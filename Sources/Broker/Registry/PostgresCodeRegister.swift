@@ -32,9 +32,7 @@ package struct PostgresCodeRegister: CodeRegister {
         return claim
     }
 
-    package func send(
-        _ code: CodeName, of request: UniqueID, patience: Seconds
-    ) async throws(PortError) -> Bool {
+    package func send(_ code: CodeName, of request: UniqueID, patience: Seconds) async throws(PortError) -> Bool {
         try await one(
             settlements, CodeStatements.send, [.bytes(code.octets), .uuid(request), .int64(patience.count)]
         ) { try $0.bool(0) }.value
@@ -48,9 +46,7 @@ package struct PostgresCodeRegister: CodeRegister {
         }.value
     }
 
-    package func finish(
-        _ code: CodeName, _ binding: CodeBinding, answer: [UInt8]
-    ) async throws(PortError) -> [UInt8]? {
+    package func finish(_ code: CodeName, _ binding: CodeBinding, answer: [UInt8]) async throws(PortError) -> [UInt8]? {
         try await one(
             settlements, CodeStatements.finish, [.bytes(code.octets), .bytes(binding.octets), .bytes(answer)]
         ) { try $0.optionalBytes(0) }.value
@@ -88,8 +84,7 @@ package struct PostgresCodeRegister: CodeRegister {
 
 /// The SQL functions for relayed codes: their parameters and result rows.
 enum CodeStatements {
-    static let claim = Statement(
-        "SELECT standing, answer FROM native_sso.reserve_code($1, $2, $3, $4, $5)")
+    static let claim = Statement("SELECT standing, answer FROM native_sso.reserve_code($1, $2, $3, $4, $5)")
     static let send = Statement("SELECT native_sso.send_code($1, $2, $3)")
     static let settle = Statement("SELECT native_sso.settle_code($1, $2, $3, $4)")
     static let finish = Statement("SELECT native_sso.finish_code($1, $2, $3)")
@@ -115,9 +110,7 @@ enum CodeStatements {
         }
     }
 
-    static func parameters(
-        _ code: CodeName, _ request: UniqueID, _ settlement: CodeSettlement
-    ) -> [PostgresValue] {
+    static func parameters(_ code: CodeName, _ request: UniqueID, _ settlement: CodeSettlement) -> [PostgresValue] {
         let (state, answer): (String, [UInt8]?) =
             switch settlement {
             case .released: ("released", nil)

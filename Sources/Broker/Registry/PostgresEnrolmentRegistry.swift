@@ -22,9 +22,7 @@ package struct PostgresEnrolmentRegistry: EnrolmentRegistry {
 
     package func enrol(_ entry: EnrolmentEntry) async throws(PortError) -> EnrolmentFacts {
         let parameters = try EnrolStatement.parameters(entry)
-        guard await semaphore.enter() else {
-            throw .outage(Outage(.database, "too many enrolments at once"))
-        }
+        guard await semaphore.enter() else { throw .outage(Outage(.database, "too many enrolments at once")) }
         defer { semaphore.leave() }
         return try await database.one(EnrolStatement.statement, parameters, of: "enrol", EnrolStatement.facts)
     }

@@ -22,9 +22,7 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
     }
 
     package func end(_ logout: LogoutRecord) async throws(PortError) -> Int64? {
-        guard await semaphore.enter() else {
-            throw .outage(Outage(.database, "too many logouts at once"))
-        }
+        guard await semaphore.enter() else { throw .outage(Outage(.database, "too many logouts at once")) }
         defer { semaphore.leave() }
         guard let begun = try await begin(logout) else { return nil }
         let ended = logout.cause == .accountEnabled ? 0 : try await endSessions(logout, until: begun)

@@ -21,9 +21,7 @@ package struct PostgresRevocationRegistry: RevocationRegistry {
         semaphore = Semaphore(width: atOnce, queue: waiting, patience: patience)
     }
 
-    package func end(
-        _ grant: UniqueID, of client: ClientID, requestID: UniqueID
-    ) async throws(PortError) -> GrantEnd {
+    package func end(_ grant: UniqueID, of client: ClientID, requestID: UniqueID) async throws(PortError) -> GrantEnd {
         try await one(RevocationStatements.end, [.uuid(requestID), .text(client.string), .uuid(grant)]) { row in
             try GrantEnd(try row.text(0), "revoke_own_grant")
         }

@@ -35,9 +35,7 @@ package struct ProviderKeyRow: Sendable, Hashable {
 package struct ProviderKeyStore: Sendable {
     private let database: any StatementExecutor
 
-    package init(database: any StatementExecutor) {
-        self.database = database
-    }
+    package init(database: any StatementExecutor) { self.database = database }
 
     package func keys(of issuer: Issuer) async throws(PortError) -> [ProviderKeyRow] {
         try await database.all(Self.select, [.text(issuer.string)], of: "idp_key", Self.row)

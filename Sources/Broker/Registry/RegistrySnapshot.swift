@@ -18,29 +18,19 @@ package final class RegistrySnapshot: ClientDirectory {
     private let contents = Mutex<Contents?>(nil)
     private let database: any StatementExecutor
 
-    package init(database: any StatementExecutor) {
-        self.database = database
-    }
+    package init(database: any StatementExecutor) { self.database = database }
 
-    package func client(_ id: ClientID) throws(PortError) -> Client? {
-        try loaded().clients[id]
-    }
+    package func client(_ id: ClientID) throws(PortError) -> Client? { try loaded().clients[id] }
 
     package func credentials(of id: ClientID) throws(PortError) -> ClientCredentials {
         try loaded().credentials[id] ?? .none
     }
 
-    package var allowedScopes: Scope {
-        get throws(PortError) { try loaded().allowedScopes }
-    }
+    package var allowedScopes: Scope { get throws(PortError) { try loaded().allowedScopes } }
 
-    package func providers(of id: ClientID) throws(PortError) -> Set<Issuer> {
-        try loaded().providers[id] ?? []
-    }
+    package func providers(of id: ClientID) throws(PortError) -> Set<Issuer> { try loaded().providers[id] ?? [] }
 
-    package var scopesRequiringConsent: Scope {
-        get throws(PortError) { try loaded().scopesRequiringConsent }
-    }
+    package var scopesRequiringConsent: Scope { get throws(PortError) { try loaded().scopesRequiringConsent } }
 
     /// Whether a load has ever succeeded.
     package var isLoaded: Bool { contents.withLock { $0 != nil } }
@@ -51,8 +41,7 @@ package final class RegistrySnapshot: ClientDirectory {
         let secrets = try await database.all(
             CredentialStatements.secrets, [], of: "the registry", CredentialStatements.secret)
         let keys = try await database.all(CredentialStatements.keys, [], of: "the registry", CredentialStatements.key)
-        let places = try await database.all(
-            ClientStatements.providers, [], of: "the registry", ClientStatements.place)
+        let places = try await database.all(ClientStatements.providers, [], of: "the registry", ClientStatements.place)
         let consent = try await database.all(
             ClientStatements.scopesRequiringConsent, [], of: "the registry"
         ) { try $0.text(0) }

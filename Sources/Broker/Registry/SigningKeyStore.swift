@@ -17,9 +17,7 @@ package struct SigningKeys: Sendable, Hashable {
 package struct SigningKeyStore: Sendable {
     private let database: any StatementExecutor
 
-    package init(database: any StatementExecutor) {
-        self.database = database
-    }
+    package init(database: any StatementExecutor) { self.database = database }
 
     package func keys() async throws(PortError) -> SigningKeys {
         SigningKeys(try await database.all(SigningKeyStatements.all, [], of: "signing_key", SigningKeyStatements.row))

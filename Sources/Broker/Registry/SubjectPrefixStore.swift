@@ -5,9 +5,7 @@ package import PostgresClient
 package struct SubjectPrefixStore: Sendable {
     private let database: any StatementExecutor
 
-    package init(database: any StatementExecutor) {
-        self.database = database
-    }
+    package init(database: any StatementExecutor) { self.database = database }
 
     /// The prefix of each IdP that has had sessions, configured or not; empty: no prefix.
     package func inUse() async throws(PortError) -> [Issuer: String] {
@@ -21,8 +19,7 @@ package struct SubjectPrefixStore: Sendable {
     package func record(_ prefixes: [Issuer: String]) async throws(PortError) {
         let all = prefixes.sorted { $0.key.string < $1.key.string }
         _ = try await PortError.database { () async throws(PostgresError) in
-            try await database.query(
-                Self.insert, [.textArray(all.map(\.key.string)), .textArray(all.map(\.value))])
+            try await database.query(Self.insert, [.textArray(all.map(\.key.string)), .textArray(all.map(\.value))])
         }
     }
 
@@ -72,6 +69,5 @@ extension Administration {
             details: [("issuer", issuer.string)], orElse: .notFound("a subject prefix of \(issuer)"))
     }
 
-    static let deleteSubjectPrefix = Statement(
-        "DELETE FROM native_sso.subject_prefix WHERE issuer = $1 RETURNING 1")
+    static let deleteSubjectPrefix = Statement("DELETE FROM native_sso.subject_prefix WHERE issuer = $1 RETURNING 1")
 }

@@ -60,9 +60,7 @@ package struct Sweeper: Sendable {
     }
 
     /// - Returns: Whether it has finished.
-    private func sweep(
-        _ statement: Statement, counting removed: (Int64) -> Void
-    ) async throws(PostgresError) -> Bool {
+    private func sweep(_ statement: Statement, counting removed: (Int64) -> Void) async throws(PostgresError) -> Bool {
         while await rest() {
             let batches = try await query(statement, [.int64(batch)]) { row throws(PostgresError) in
                 (lookedAt: try row.int64(0), removed: try row.int64(1))

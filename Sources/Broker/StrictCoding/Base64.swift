@@ -19,9 +19,7 @@ public enum Base64 {
     }
 
     /// The octets of `text`; nil unless it is canonical.
-    public static func decode(_ text: String) -> [UInt8]? {
-        decode(text.utf8)
-    }
+    public static func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
 }
 
 /// base64url without padding, RFC 4648 §5, as JOSE uses it (RFC 7515 §2).
@@ -48,9 +46,7 @@ public enum Base64URL {
     }
 
     /// The octets of `text`; nil unless ``encode(_:)`` would write the same text.
-    public static func decode(_ text: String) -> [UInt8]? {
-        decode(text.utf8)
-    }
+    public static func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
 }
 
 /// One of the two 64-character alphabets of RFC 4648, and the coding that both share.

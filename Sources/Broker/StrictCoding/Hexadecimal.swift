@@ -30,12 +30,10 @@ public enum Hexadecimal {
     }
 
     /// The octets of `text`; nil for an odd length or a character that is not a hexadecimal digit.
-    public static func decode(_ text: String) -> [UInt8]? {
-        decode(text.utf8)
-    }
+    public static func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
 
     /// The lower-case digit of a value under 16.
-    static func digit(_ value: UInt8) -> UInt8 {
+    package static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + (value - 10)
     }
 

@@ -54,9 +54,7 @@ public struct JSONObject: Sendable, Equatable {
             self.value = value
         }
 
-        public static func == (a: Member, b: Member) -> Bool {
-            a.name.hasSameOctets(as: b.name) && a.value == b.value
-        }
+        public static func == (a: Member, b: Member) -> Bool { a.name.hasSameOctets(as: b.name) && a.value == b.value }
     }
 
     /// In document order.
@@ -114,13 +112,9 @@ public struct JSONNumber: Sendable, Equatable {
     public let text: String
 
     /// The caller has checked the grammar.
-    init(checked text: String) {
-        self.text = text
-    }
+    init(checked text: String) { self.text = text }
 
-    public init(_ value: Int64) {
-        text = String(value)
-    }
+    public init(_ value: Int64) { text = String(value) }
 
     /// The value, if the text is an integer (no point, no exponent) that fits.
     public var int64: Int64? { Int64(text) }

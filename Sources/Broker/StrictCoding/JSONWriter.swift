@@ -11,9 +11,7 @@ public struct JSONWriter: Sendable {
     public private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
-    public init(reservingCapacity capacity: Int = 512) {
-        bytes.reserveCapacity(capacity)
-    }
+    public init(reservingCapacity capacity: Int = 512) { bytes.reserveCapacity(capacity) }
 
     // MARK: Members of an object
 
@@ -64,15 +62,11 @@ public struct JSONWriter: Sendable {
 
     // MARK: Values
 
-    public mutating func object<Failure>(
-        _ body: (inout JSONWriter) throws(Failure) -> Void
-    ) throws(Failure) {
+    public mutating func object<Failure>(_ body: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
         try bracket(UInt8(ascii: "{"), UInt8(ascii: "}"), body)
     }
 
-    public mutating func array<Failure>(
-        _ body: (inout JSONWriter) throws(Failure) -> Void
-    ) throws(Failure) {
+    public mutating func array<Failure>(_ body: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
         try bracket(UInt8(ascii: "["), UInt8(ascii: "]"), body)
     }
 
@@ -86,9 +80,7 @@ public struct JSONWriter: Sendable {
         value == 0 ? self.value(raw: CollectionOfOne(UInt8(ascii: "0"))) : self.value(raw: String(value).utf8)
     }
 
-    public mutating func value(_ value: Bool) {
-        self.value(raw: (value ? "true" : "false").utf8)
-    }
+    public mutating func value(_ value: Bool) { self.value(raw: (value ? "true" : "false").utf8) }
 
     public mutating func value(_ value: JSONValue) {
         switch value {
@@ -118,9 +110,7 @@ public struct JSONWriter: Sendable {
         needsComma = false
     }
 
-    private mutating func separate() {
-        if needsComma { bytes.append(UInt8(ascii: ",")) }
-    }
+    private mutating func separate() { if needsComma { bytes.append(UInt8(ascii: ",")) } }
 
     private mutating func bracket<Failure>(
         _ open: UInt8, _ close: UInt8, _ body: (inout JSONWriter) throws(Failure) -> Void

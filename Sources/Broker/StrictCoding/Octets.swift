@@ -38,6 +38,14 @@ extension String {
     }
 }
 
+/// A secret, or a value that holds one: it prints as `****`, also in `dump` and in the text of another value.
+public protocol Redacted: CustomStringConvertible, CustomReflectable {}
+
+extension Redacted {
+    public var description: String { "****" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 /// Passes the octets of a collection as a span; copies a collection that is not contiguous once.
 ///
 /// The generic entry points of this target are inlinable wrappers around code on spans. Without inlining, each call

@@ -73,18 +73,15 @@ extension AuditExplanation {
             self = words.act("removed the key \(of("kid")) of the client \(of("client_id"))")
         case .groupAdded: self = words.act("created the sharing group \(of("group_id"))")
         case .groupRemoved:
-            self = words.act(
-                "removed the sharing group \(of("group_id")): its members no longer share logins")
+            self = words.act("removed the sharing group \(of("group_id")): its members no longer share logins")
         case .groupMemberSet:
             self = words.act(
                 "made the client \(of("client_id")) a member of the group \(of("group_id")) with the role \(of("role")) and the scope ceiling \(of("scope_ceiling"))"
             )
         case .groupMemberRemoved:
-            self = words.act(
-                "removed the client \(of("client_id")) from the group \(of("group_id"))")
+            self = words.act("removed the client \(of("client_id")) from the group \(of("group_id"))")
         case .scopeSet:
-            self = words.act(
-                "set the scope \(of("scope")), requires consent: \(of("requires_consent"))")
+            self = words.act("set the scope \(of("scope")), requires consent: \(of("requires_consent"))")
         case .scopeRemoved: self = words.act("removed the scope \(of("scope")) from the registry")
         case .registryApplied:
             self = words.act("applied the registry file \(of("file")) with \(of("changes")) changes")
@@ -103,8 +100,7 @@ extension AuditExplanation {
         case .subjectPrefixForgotten:
             self = words.act("forgot how users of \(of("issuer")) were named, so that they may get other names")
         case .keyAdded:
-            self = words.act(
-                "created the key \(of("kid")) for \(of("use")), in the state \(of("state"))")
+            self = words.act("created the key \(of("kid")) for \(of("use")), in the state \(of("state"))")
         case .keyPublished: self = words.act("published the key \(of("kid"))")
         case .keyActive: self = words.act("made \(of("kid")) the active key")
         case .keyRetired: self = words.act("retired the key \(of("kid"))")

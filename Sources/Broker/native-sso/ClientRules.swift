@@ -53,9 +53,7 @@ extension Client {
     }
 
     /// The rules about one setting each.
-    var settingDefects: [ClientDefect] {
-        lifetimeDefects + textDefects + claimDefects
-    }
+    var settingDefects: [ClientDefect] { lifetimeDefects + textDefects + claimDefects }
 
     private var lifetimeDefects: [ClientDefect] {
         let lifetimes: [(ClientSetting, Seconds?, ClosedRange<Seconds>)] = [

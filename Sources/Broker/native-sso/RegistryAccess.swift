@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 import Glibc
 import NativeSSO
 import OAuthWire
@@ -9,9 +9,7 @@ import Synchronization
 
 extension GlobalOptions {
     /// Runs a command with the registry.
-    func administer<Value: Sendable>(
-        _ body: (Administration) async throws -> Value
-    ) async throws -> Value {
+    func administer<Value: Sendable>(_ body: (Administration) async throws -> Value) async throws -> Value {
         var connection = try configuration().database.connection(pool: 1)
         // A person waits. A longer wait is better than a request to try again.
         connection.callDeadline = .seconds(30)
@@ -46,8 +44,7 @@ extension Configuration.Database {
     /// How to reach the database.
     func connection(pool: Int) throws(CommandFailure) -> PostgresConfiguration {
         do throws(PostgresConfigurationError) {
-            var connection = try PostgresConfiguration(
-                uri: url, password: password.map { PostgresPassword($0.secret) })
+            var connection = try PostgresConfiguration(uri: url, password: password.map { PostgresPassword($0.secret) })
             connection.poolSize = pool
             return connection
         } catch {

@@ -1,12 +1,9 @@
 @testable import BrokerHTTP
 @testable import HTTPServer
 import BrokerTesting
-import HummingbirdCore
-import Logging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import ServiceLifecycle
 import Synchronization
 import Testing
 
@@ -24,35 +21,31 @@ struct ConnectionSetupTests {
             responder: Greeting(), executors: EventLoopExecutors(group), open: open, limits: limits, proxies: .none,
             identity: nil, admitsHandshake: { _ in true }, date: DateHeader { 0 },
             quota: ConnectionQuota(limits: limits, proxies: .none, counts: counts))
-        let (ports, isBound) = AsyncStream.makeStream(of: Int.self)
-        let logger = Logger(label: "listener") { _ in LogLines().handler() }
-        let listener = FirstFails(connections: connections).server(
-            configuration: ServerConfiguration(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { isBound.yield($0.localAddress?.port ?? 0) }, eventLoopGroup: group, logger: logger)
-        let services = ServiceGroup(
-            configuration: ServiceGroupConfiguration(services: [listener], logger: logger))
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { try await services.run() }
-            var iterator = ports.makeAsyncIterator()
-            let port = try #require(await iterator.next())
-            try await RawClient.connect(to: port) { client async throws in
-                // Ends the wait with the test if the listener fails to close the connection.
-                let channel = client.channel
-                try await withTaskCancellationHandler {
-                    #expect(await client.octets() == nil)
-                    try Task.checkCancellation()
-                } onCancel: {
-                    channel.close(promise: nil)
-                }
+        let isFirst = Atomic(true)
+        let listener = try await ServerBootstrap(group: group)
+            .childChannelInitializer { channel in
+                // Refuses every option, like one whose socket is already gone.
+                let isUnwilling = isFirst.exchange(false, ordering: .relaxed)
+                return connections.setup(channel: isUnwilling ? Unwilling(channel) : channel)
             }
-            try await RawClient.connect(to: port) { client async throws in
-                try await client.send(Requests.get("/"))
-                #expect(try await client.answer()?.status == 200)
-                while number(in: counts) != 1 { await Task.yield() }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(listener.localAddress?.port)
+        try await RawClient.connect(to: port) { client async throws in
+            // Ends the wait with the test if the listener fails to close the connection.
+            let channel = client.channel
+            try await withTaskCancellationHandler {
+                #expect(await client.octets() == nil)
+                try Task.checkCancellation()
+            } onCancel: {
+                channel.close(promise: nil)
             }
-            await services.triggerGracefulShutdown()
-            try await tasks.waitForAll()
         }
+        try await RawClient.connect(to: port) { client async throws in
+            try await client.send(Requests.get("/"))
+            #expect(try await client.answer()?.status == 200)
+            while number(in: counts) != 1 { await Task.yield() }
+        }
+        try await listener.close()
         await open.end()
         while number(in: counts) != 0 { await Task.yield() }
     }
@@ -60,21 +53,6 @@ struct ConnectionSetupTests {
     private func number(in counts: ConnectionCounts) -> Double? {
         counts.samples.first { "\($0.name)" == "connections" }?.value
     }
-}
-
-/// The first connection refuses every option, like one whose socket is already gone.
-private final class FirstFails: ServerChildChannel {
-    private let connections: HTTPConnections
-    private let isFirst = Atomic(true)
-
-    init(connections: HTTPConnections) { self.connections = connections }
-
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Connection> {
-        let isFirst = isFirst.exchange(false, ordering: .relaxed)
-        return connections.setup(channel: isFirst ? Unwilling(channel) : channel, logger: logger)
-    }
-
-    func handle(value: Connection, logger: Logger) async { await connections.handle(value: value, logger: logger) }
 }
 
 /// A channel that refuses every option.

@@ -1,7 +1,6 @@
 @testable import BrokerHTTP
 @testable import HTTPServer
 import BrokerTesting
-import Logging
 import NIOCore
 import NIOEmbedded
 
@@ -23,7 +22,7 @@ final class EmbeddedPeer {
             proxies: .none, identity: nil, admitsHandshake: { _ in true }, date: DateHeader { 0 },
             quota: ConnectionQuota(limits: limits, proxies: .none, counts: counts))
         guard speaksHTTP2 else {
-            _ = try connections.setup(channel: channel, logger: Logger(label: "fuzzing")).wait()
+            try connections.setup(channel: channel).wait()
             return
         }
         let id = ObjectIdentifier(channel)

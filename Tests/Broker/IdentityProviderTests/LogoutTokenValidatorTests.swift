@@ -48,7 +48,9 @@ import Testing
     private func verify(
         _ text: String, _ policy: LogoutPolicy = LogoutPolicy()
     ) async throws(LogoutError) -> LogoutTokenClaims {
-        let validator = LogoutTokenValidator([.init(keys: provider.keys, algorithms: [.es256], policy: policy)])
+        let validator = LogoutTokenValidator([
+            .init(issuer: provider.keys.issuer, keys: provider.keys, algorithms: [.es256], policy: policy)
+        ])
         return try await validator.verify(LogoutToken(text), at: provider.wallClock.now)
     }
 
@@ -139,7 +141,9 @@ import Testing
 
     @Test func withoutAKeySetNothingIsRefused() async throws {
         let lost = TestProvider(ScriptedFetcher(.status(500)))
-        let validator = LogoutTokenValidator([.init(keys: lost.keys, algorithms: [.es256], policy: LogoutPolicy())])
+        let validator = LogoutTokenValidator([
+            .init(issuer: lost.keys.issuer, keys: lost.keys, algorithms: [.es256], policy: LogoutPolicy())
+        ])
         let token = try key.sign(claims: try claims(), type: "logout+jwt")
         await #expect {
             _ = try await validator.verify(LogoutToken(token), at: lost.wallClock.now)

@@ -1,10 +1,11 @@
 import BrokerTesting
-import IdentityProvider
 import JOSE
 import Logging
 import NativeSSO
 import StrictCoding
 import Synchronization
+
+@testable import IdentityProvider
 
 /// Answers fetches from a script and counts them.
 final class ScriptedFetcher: KeySetFetching {

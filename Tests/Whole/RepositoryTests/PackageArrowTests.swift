@@ -9,6 +9,7 @@ struct PackageArrowTests {
     private static let mayDependOn: [String: Set<String>?] = [
         "StrictCoding": [],
         "RegularFiles": [],
+        "YAML": ["CYAML"],
         "NativeSSO": ["StrictCoding"],
         "OAuthWire": ["StrictCoding"],
         "JOSE": ["StrictCoding"],
@@ -29,7 +30,7 @@ struct PackageArrowTests {
         "PrivateCluster": ["ChildProcesses"],
         "BrokerTesting": ["NativeSSO", "JOSE", "StrictCoding"],
         "RegistryConformance": ["NativeSSO", "BrokerTesting"],
-        "CLibPQ": [], "COpenSSL": [], "CPKCS11": [],
+        "CLibPQ": [], "COpenSSL": [], "CPKCS11": [], "CYAML": [],
     ]
 
     private static let developmentOnly: Set = [

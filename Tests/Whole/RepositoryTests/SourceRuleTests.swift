@@ -24,7 +24,8 @@ struct SourceRuleTests {
             ("try!", "let x = try! y()"), ("as!", "let x = y as! Z"), ("fatalError", "    fatalError(\"no\")"),
             ("print", "print(secret)"), ("the clock", "let now = Date()"), ("the clock", "now: time(nil)"),
             ("format string", "String(format: given)"), ("libpq", "internal import CLibPQ"),
-            ("OpenSSL", "import COpenSSL"), ("PKCS#11", "import CPKCS11"), ("Hummingbird", "public import Hummingbird"),
+            ("OpenSSL", "import COpenSSL"), ("PKCS#11", "import CPKCS11"),
+            ("libyaml", "internal import CYAML"), ("Hummingbird", "public import Hummingbird"),
             ("Hummingbird", "import HummingbirdTLS"), ("Foundation", "import FoundationEssentials"),
         ])
     func aRuleFindsWhatItIsFor(_ name: String, _ line: String) throws {

@@ -37,9 +37,7 @@ package struct RefusalRow: Sendable {
     /// Reason, cause and remedy of refusals that share one answer.
     typealias Words = (reason: StaticString, cause: StaticString, remedy: StaticString)
 
-    init(_ words: Words, _ answer: RefusalAnswer) {
-        self.init(words.reason, answer, words.cause, words.remedy)
-    }
+    init(_ words: Words, _ answer: RefusalAnswer) { self.init(words.reason, answer, words.cause, words.remedy) }
 
     /// For the refusals that depend on state, binding or relationship.
     init(_ reason: StaticString, inDraft07: RefusalAnswer? = nil, _ cause: StaticString, _ remedy: StaticString) {

@@ -5,7 +5,7 @@ import StrictCoding
 import Synchronization
 
 /// A parsed `client_assertion`; its signature is not verified yet. It prints as `****`.
-struct ClientAssertion: Sendable, CustomStringConvertible, CustomReflectable {
+struct ClientAssertion: Sendable, Redacted {
     private let token: CompactJWS
 
     /// No legitimate claim of an assertion is long.
@@ -45,9 +45,6 @@ struct ClientAssertion: Sendable, CustomStringConvertible, CustomReflectable {
             throw refusal
         }
     }
-
-    var description: String { "****" }
-    var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension ClientRefusal {
@@ -128,9 +125,7 @@ final class ClientKeySets: Sendable {
     private let entries = Mutex<[ClientID: Entry]>([:])
     private let logger: Logger
 
-    init(logger: Logger) {
-        self.logger = logger
-    }
+    init(logger: Logger) { self.logger = logger }
 
     /// - Parameter registered: All current keys of the client.
     /// - Returns: `nil` if none of them can verify.

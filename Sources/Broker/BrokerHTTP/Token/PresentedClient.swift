@@ -106,34 +106,39 @@ extension ReceivedRequest {
 
     /// The body of a POST request without query and coding.
     func body(of type: String, else refusal: RequestRefusal) throws(Refusal) -> ByteBufferView {
+        try body(MediaType.isOne(headers["content-type"], type), else: refusal)
+    }
+
+    /// The same of a request whose body is JSON.
+    func bodyOfJSON() throws(Refusal) -> ByteBufferView {
+        try body(MediaType.isJSON(headers["content-type"]), else: .jsonContentType)
+    }
+
+    private func body(
+        _ hasType: @autoclosure () -> Bool, else refusal: RequestRefusal
+    ) throws(Refusal) -> ByteBufferView {
         guard method == .POST else { throw .request(.method) }
-        guard MediaType.isOne(headers["content-type"], type) else { throw .request(refusal) }
+        guard hasType() else { throw .request(refusal) }
         guard !headers.contains(name: "content-encoding") else { throw .request(.contentEncoding) }
         guard !hasQuery else { throw .request(.query) }
         return body.readableBytesView
     }
-}
 
-extension ReceivedRequest {
-    /// The rules of a request whose body is JSON.
-    func requireJSON() throws(Refusal) {
-        guard method == .POST else { throw .request(.method) }
-        guard MediaType.isJSON(headers["content-type"]) else { throw .request(.jsonContentType) }
-        guard !headers.contains(name: "content-encoding") else { throw .request(.contentEncoding) }
-        guard !hasQuery else { throw .request(.query) }
+    /// The token of the only `Authorization` field. RFC 6750 §2.1; the scheme is case-insensitive (RFC 9110 §11.1).
+    var bearer: String? {
+        let fields = headers["authorization"]
+        guard fields.count == 1 else { return nil }
+        let parts = fields[0].utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
+        guard parts.count == 2, Substring(parts[0]).lowercased().hasSameOctets(as: "bearer") else { return nil }
+        return String(Substring(parts[1]))
     }
 
     /// A client assertion (RFC 7523) as the bearer token, where the body is no form. `nil`: the request has none.
     func bearerAssertion() throws(Refusal) -> FormParameters? {
-        let fields = headers["authorization"]
-        guard fields.count == 1 else { return nil }
-        let parts = fields[0].utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
-        guard parts.count == 2, String(Substring(parts[0])).lowercased().utf8.elementsEqual("bearer".utf8) else {
-            return nil
-        }
+        guard let bearer else { return nil }
         let form = FormEncoder.encode([
             (Parameter.clientAssertionType, ClientAssertionType.jwtBearer.rawValue),
-            (Parameter.clientAssertion, String(Substring(parts[1]))),
+            (Parameter.clientAssertion, bearer),
         ])
         do throws(FormError) {
             return try FormDecoder.decode(form)

@@ -45,9 +45,7 @@ extension AuthorizationRequest {
         // OpenID Connect Core §3.1.2.1: without it the answer has no id_token.
         let tokens = (scope.contains("openid") ? [] : ["openid"]) + scope.tokens
         self.init(to: endpoint, clientID: request.client.id.string, scope: Scope(tokens).description)
-        demand(
-            contextClasses: request.client.acceptedContextClasses,
-            maximumAge: maximumAuthenticationAge?.count)
+        demand(contextClasses: request.client.acceptedContextClasses, maximumAge: maximumAuthenticationAge?.count)
     }
 }
 

@@ -106,29 +106,13 @@ extension TokenEndpoint: Responder {
     private func prepare(
         _ arrival: Arrival, _ record: inout RequestRecord
     ) async throws(TokenError) -> (GrantType, TokenRequestReader) {
-        switch arrival {
-        case .fault(let fault, from: let caller):
-            try clients.count(caller, &record)
-            throw .refused(.wire(fault))
-        case .request(let request):
-            record.trace = request.trace
-            try clients.count(request.client, &record)
-            return try await prepare(request, &record)
-        }
-    }
-
-    private func prepare(
-        _ request: ReceivedRequest, _ record: inout RequestRecord
-    ) async throws(TokenError) -> (GrantType, TokenRequestReader) {
+        let request = try clients.begin(arrival, &record)
         let form = try TokenError.refusing { () throws(Refusal) in try request.tokenForm() }
         let grantType = try TokenError.refusing { () throws(Refusal) in try TokenRequestReader.grantType(form) }
         record.grant = GrantLabel(grantType)
-        guard let permission = permission(for: grantType) else {
-            throw .refused(.parameter(.grantTypeUnknown))
-        }
+        guard let permission = permission(for: grantType) else { throw .refused(.parameter(.grantTypeUnknown)) }
 
-        let (client, assertion) = try clients.identify(
-            authorization: request.headers["authorization"], form, &record)
+        let (client, assertion) = try clients.identify(authorization: request.headers["authorization"], form, &record)
         // Verified here and consumed by the grant.
         let proof = try await proofs.proof(request.headers["dpop"], of: client)
         guard client.grants.contains(permission) else { throw .refused(.request(.grantNotAllowed)) }
@@ -195,9 +179,7 @@ extension TokenEndpoint: Responder {
         var client = Refusal.RefusedClient(client: request.client, maximumAuthenticationAge: maximumAge)
         if refusal.needsUser, let provider, let endpoint = logins.authorizationEndpoint(of: provider) {
             client.authorizationURI =
-                AuthorizationRequest(
-                    of: request, to: endpoint, maximumAuthenticationAge: maximumAge
-                ).uri
+                AuthorizationRequest(of: request, to: endpoint, maximumAuthenticationAge: maximumAge).uri
         }
         return client
     }

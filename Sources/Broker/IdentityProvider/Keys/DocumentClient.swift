@@ -26,9 +26,7 @@ package final class DocumentClient: Sendable {
         http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
-    package func shutdown() async throws {
-        try await http.shutdown()
-    }
+    package func shutdown() async throws { try await http.shutdown() }
 
     /// The body of a `GET`. Any status other than 200 throws.
     package func get(_ url: ProviderURL) async throws(KeySetFetchError) -> [UInt8] {

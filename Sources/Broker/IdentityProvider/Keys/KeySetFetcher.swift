@@ -13,12 +13,7 @@ package struct FetchedKeySet: Sendable {
     package let keys: JSONWebKeySet
     /// From the discovery document, if any. Endpoints that receive codes and secrets must be on the document's own
     /// host.
-    package let endpoints: ProviderEndpoints
-
-    package init(keys: JSONWebKeySet, endpoints: ProviderEndpoints = ProviderEndpoints()) {
-        self.keys = keys
-        self.endpoints = endpoints
-    }
+    package var endpoints = ProviderEndpoints()
 }
 
 /// Fetches the key set of one issuer from its ``KeySource``.

@@ -49,6 +49,8 @@ package final class ProviderKeys: Sendable {
         var failedFetches: Int64 = 0
         var archiveVersion: String?
         var refresh: Task<Void, Never>?
+        /// The first fetch, until ``run()`` has waited for it.
+        var begun: Task<Void, Never>?
     }
 
     package init<C: Clock>(
@@ -87,11 +89,18 @@ package final class ProviderKeys: Sendable {
     /// All endpoints in the last discovery document.
     var endpoints: ProviderEndpoints { snapshot.endpoints }
 
+    /// Begins the first fetch, for which ``run()`` then waits.
+    package func begin() { state.withLock { $0.begun = begin(&$0) } }
+
     /// Fetches at once and then repeatedly, until cancelled.
     package func run() async {
         var failures = 0
         while !Task.isCancelled {
-            await refresh()
+            let begun = state.withLock { state in
+                defer { state.begun = nil }
+                return state.begun
+            }
+            if let begun { await begun.value } else { await refresh() }
             failures = snapshot.failure == nil ? 0 : failures + 1
             do { try await sleep(delay(afterFailures: failures)) } catch { return }
         }
@@ -143,9 +152,7 @@ package final class ProviderKeys: Sendable {
 
     // MARK: Refreshing
 
-    func refresh() async {
-        await state.withLock { begin(&$0) }.value
-    }
+    func refresh() async { await state.withLock { begin(&$0) }.value }
 
     /// The fetch in flight, or a new one.
     private func begin(_ state: inout State) -> Task<Void, Never> {

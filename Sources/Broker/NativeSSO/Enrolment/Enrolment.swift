@@ -53,8 +53,7 @@ package struct Enrolment: Sendable {
         let facts = try await EnrolmentError.port { () async throws(PortError) in try await registry.enrol(entry) }
         let session = try count(entry) { () throws(EnrolmentError) in try decide(entry, facts) }
         return try await EnrolmentError.port { () async throws(PortError) in
-            try await mint.answer(
-                request, idToken, session, device: device, accessToken: accessToken, at: facts.now)
+            try await mint.answer(request, idToken, session, device: device, accessToken: accessToken, at: facts.now)
         }
     }
 

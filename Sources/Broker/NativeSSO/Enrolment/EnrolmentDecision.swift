@@ -4,13 +4,9 @@ import Crypto
 ///
 /// The registry's statement guards the write by the same rules. If the two disagree, the answer is a defect of the
 /// broker, never a token.
-package func decide(
-    _ asked: EnrolmentEntry, _ facts: EnrolmentFacts
-) throws(EnrolmentError) -> EnrolledSession {
+package func decide(_ asked: EnrolmentEntry, _ facts: EnrolmentFacts) throws(EnrolmentError) -> EnrolledSession {
     if let refusal = refusal(asked, facts) {
-        guard facts.session == nil else {
-            throw .broken("a session was recorded for a refused enrolment: \(refusal)")
-        }
+        guard facts.session == nil else { throw .broken("a session was recorded for a refused enrolment: \(refusal)") }
         throw .refused(refusal)
     }
     guard let session = facts.session else {
@@ -56,9 +52,7 @@ package struct EnrolmentChecks: Sendable {
     /// too late.
     package static let maximumAge: Seconds = .minutes(5)
 
-    package init(
-        of request: EnrolmentRequest, _ idToken: IDTokenClaims, at now: UnixTime
-    ) {
+    package init(of request: EnrolmentRequest, _ idToken: IDTokenClaims, at now: UnixTime) {
         binding =
             if idToken.sourceClient != request.client.id || idToken.audience.count != 1 {
                 .otherClient

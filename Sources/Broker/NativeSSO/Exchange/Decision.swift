@@ -4,9 +4,7 @@
 /// disagree, the answer is a defect of the broker, never a token.
 package func decide(_ asked: Admission, _ facts: AdmissionFacts) throws(ExchangeError) -> GrantFacts {
     if let refusal = refusal(asked, facts) {
-        guard facts.grant == nil else {
-            throw .broken("a grant was recorded for a refused exchange: \(refusal)")
-        }
+        guard facts.grant == nil else { throw .broken("a grant was recorded for a refused exchange: \(refusal)") }
         throw .refused(refusal)
     }
     guard let grant = facts.grant else { throw .broken("no grant was recorded for an exchange that breaks no rule") }
@@ -215,8 +213,7 @@ package struct LoginSharing: Sendable {
         let facts = AdmissionFacts(
             now: now, clientIsEnabled: target.client.isEnabled, source: source.membership, target: target.membership,
             otherAudienceInGroup: true,
-            session: SessionFacts(
-                id: anyID, subject: subject, endedAt: nil, expiresAt: now.adding(1), lastUsedAt: now),
+            session: SessionFacts(id: anyID, subject: subject, endedAt: nil, expiresAt: now.adding(1), lastUsedAt: now),
             deviceIsBlocked: false, grant: nil)
         self.refusal = NativeSSO.refusal(asked, facts)
         self.scope = checks.scope

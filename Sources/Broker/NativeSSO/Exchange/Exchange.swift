@@ -1,3 +1,5 @@
+import StrictCoding
+
 /// The token exchange of Native SSO: app 2 presents app 1's id_token and the device value, and gets tokens of its own.
 ///
 /// One id_token serves many sibling apps, so the broker does not record its use. An operator can end the session, or
@@ -67,9 +69,7 @@ package struct Exchange: Sendable {
     ) async throws(ExchangeError) -> Admission {
         // A claim shape, so this check precedes all state. No exchange of this token can succeed.
         guard let sessionID = idToken.sessionID else { throw .invalidIDToken(.sessionID) }
-        guard let deviceHash = idToken.deviceHash(for: request.profile) else {
-            throw .invalidIDToken(.deviceHash)
-        }
+        guard let deviceHash = idToken.deviceHash(for: request.profile) else { throw .invalidIDToken(.deviceHash) }
         if let named = idToken.mayAct, named != request.client.id { throw .refused(.mayActOther) }
         let consentScope = try ExchangeError.port { () throws(PortError) in try directory.scopesRequiringConsent }
         let checks = ExchangeChecks(
@@ -93,7 +93,7 @@ package struct Exchange: Sendable {
 }
 
 /// The tokens that an app receives. RFC 6749 §5.1, RFC 8693 §2.2.1, Native SSO §3.3. Prints as `****`.
-package struct TokenAnswer: Sendable, CustomStringConvertible, CustomReflectable {
+package struct TokenAnswer: Sendable, Redacted {
     /// The token that an exchange issued. Its member is always `access_token`.
     package enum Issued: Sendable {
         case accessToken, idToken
@@ -137,7 +137,4 @@ package struct TokenAnswer: Sendable, CustomStringConvertible, CustomReflectable
             refreshToken: tokens.refreshToken, idToken: tokens.idToken, providerIDToken: tokens.providerIDToken,
             deviceSecret: tokens.deviceSecret)
     }
-
-    package var description: String { "TokenAnswer(****)" }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -106,7 +106,7 @@ extension Client {
 }
 
 /// An exchange with a valid form and a known client; it prints as `****`.
-package final class ExchangeRequest: Sendable, CustomStringConvertible, CustomReflectable {
+package final class ExchangeRequest: Sendable, Redacted {
     package let requestID: UniqueID
     /// The app that asks, as authenticated.
     package let client: Client
@@ -143,7 +143,4 @@ package final class ExchangeRequest: Sendable, CustomStringConvertible, CustomRe
     }
 
     package var profile: Profile { device.profile }
-
-    package var description: String { "ExchangeRequest(****)" }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

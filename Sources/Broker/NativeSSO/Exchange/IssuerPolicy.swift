@@ -82,9 +82,7 @@ package struct CodeRelayPolicy: Sendable, Hashable {
     /// Whether the app also gets the IdP's id_token, for `id_token_hint`. OpenID Connect RP-Initiated Logout §2.
     package let passesIDToken: Bool
 
-    package init(
-        timeout: Seconds = 5, atOnce: Int = 32, revokesOrphans: Bool = true, passesIDToken: Bool = false
-    ) {
+    package init(timeout: Seconds = 5, atOnce: Int = 32, revokesOrphans: Bool = true, passesIDToken: Bool = false) {
         self.timeout = timeout
         self.atOnce = atOnce
         self.revokesOrphans = revokesOrphans

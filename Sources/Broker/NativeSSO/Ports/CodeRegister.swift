@@ -8,9 +8,7 @@ package protocol CodeRegister: Sendable {
     /// sending the code, and again if the outcome is unknown.
     /// - Parameter patience: The longest time for the IdP and all later steps. After it, the request counts as dead.
     /// - Returns: `false` if the reservation expired and another request holds it. The caller must not send the code.
-    func send(
-        _ code: CodeName, of request: UniqueID, patience: Seconds
-    ) async throws(PortError) -> Bool
+    func send(_ code: CodeName, of request: UniqueID, patience: Seconds) async throws(PortError) -> Bool
 
     /// Ends the claim of this request. The result of a sent code is kept however late it arrives.
     /// - Returns: `false` if there is nothing left to settle. An earlier call of unknown outcome may have succeeded,

@@ -1,3 +1,5 @@
+import StrictCoding
+
 /// The existing identity provider's token endpoint: implemented by `IdentityProvider`.
 package protocol CodeRelay: Sendable {
     /// Asks for the tokens of an authorization code exactly once: a second use may make the IdP revoke the tokens of
@@ -38,7 +40,7 @@ package enum CodeRelayError: Error, Sendable {
 }
 
 /// The identity provider's tokens for a code. RFC 6749 §5.1, OpenID Connect Core §3.1.3.3. Prints as `****`.
-package struct ProviderTokens: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+package struct ProviderTokens: Sendable, Equatable, Redacted {
     /// The identity provider's access token, for the app.
     package var accessToken: String
     /// Seconds.
@@ -67,9 +69,6 @@ package struct ProviderTokens: Sendable, Equatable, CustomStringConvertible, Cus
         self.providerIDToken = providerIDToken
         self.deviceSecret = deviceSecret
     }
-
-    package var description: String { "ProviderTokens(****)" }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// An OAuth error of the IdP's token endpoint: RFC 6749 §5.2. The broker passes on nothing else of that answer.

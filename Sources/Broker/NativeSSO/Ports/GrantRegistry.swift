@@ -100,9 +100,7 @@ package struct GrantFacts: Sendable, Hashable {
 package protocol UseLimits: Sendable {
     /// Charges an exchange with a genuine id_token of any age and its right device value.
     /// - Parameter deviceHash: The claim that names the device.
-    func charge(
-        exchangeOf idToken: IDTokenClaims, onDevice deviceHash: String, by client: Client
-    ) throws(RateLimited)
+    func charge(exchangeOf idToken: IDTokenClaims, onDevice deviceHash: String, by client: Client) throws(RateLimited)
 
     /// Charges a genuine id_token that came with another device's value. It does not count against the login: the
     /// honest app presents the right value, and an attacker's guesses must not block it.
@@ -110,9 +108,7 @@ package protocol UseLimits: Sendable {
 
     /// Checks the limits before an enrolment with a genuine, fresh id_token of the client's own. Counts nothing: a
     /// refused attacker with a stolen id_token must not use up the limit of its user.
-    func check(
-        enrolmentOf idToken: IDTokenClaims, token: EnrolledTokenDigest, by client: Client
-    ) throws(RateLimited)
+    func check(enrolmentOf idToken: IDTokenClaims, token: EnrolledTokenDigest, by client: Client) throws(RateLimited)
 
     /// Counts a recorded enrolment.
     func count(enrolmentOf idToken: IDTokenClaims, by client: Client)

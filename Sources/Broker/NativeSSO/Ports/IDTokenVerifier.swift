@@ -1,3 +1,5 @@
+import StrictCoding
+
 /// Verifies id_tokens of the existing identity providers: implemented by `IdentityProvider`.
 package protocol IDTokenVerifier: Sendable {
     /// Verifies signature and claim shape of an id_token with the known keys, without waiting.
@@ -37,14 +39,11 @@ package enum IDTokenUse: Sendable {
 }
 
 /// An id_token as presented. A credential: it prints as `****`.
-package struct SubjectToken: Sendable, CustomStringConvertible, CustomReflectable {
+package struct SubjectToken: Sendable, Redacted {
     /// The token as presented, in UTF-8.
     package let octets: [UInt8]
 
     package init(_ text: String) { octets = Array(text.utf8) }
-
-    package var description: String { "****" }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// Why an id_token was not verified.

@@ -186,15 +186,13 @@ package struct ClientKey: Sendable, Hashable {
         a.id == b.id && a.publicJWK.utf8.elementsEqual(b.publicJWK.utf8)
     }
 
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(id)
-    }
+    package func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
 /// A secret that the broker made for a client: 256 random bits in base64url. It prints as `****`.
 ///
 /// The command shows it once. The broker stores only its ``ClientSecretDigest``.
-package struct ClientSecret: Sendable, CustomStringConvertible, CustomReflectable {
+package struct ClientSecret: Sendable, Redacted {
     /// The text itself. Never for a log.
     package let secret: String
 
@@ -204,9 +202,6 @@ package struct ClientSecret: Sendable, CustomStringConvertible, CustomReflectabl
     }
 
     package var digest: ClientSecretDigest { ClientSecretDigest(of: secret) }
-
-    package var description: String { "****" }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// SHA-256 of a client's secret; the broker stores nothing else of it. 256 random bits cannot be guessed, however fast
@@ -220,9 +215,7 @@ package struct ClientSecretDigest: Hashable, Sendable {
     }
 
     /// - Parameter secret: The presented secret.
-    package init(of secret: String) {
-        octets = Array(SHA256.hash(data: Array(secret.utf8)))
-    }
+    package init(of secret: String) { octets = Array(SHA256.hash(data: Array(secret.utf8))) }
 
     /// Compares in constant time.
     package func matches(_ other: ClientSecretDigest) -> Bool { ConstantTime.equal(octets, other.octets) }

@@ -2,7 +2,7 @@ import Crypto
 import StrictCoding
 
 /// The `actor_token` of an exchange: a `device_id` or a `device_secret`. A secret of the device: it prints as `****`.
-package struct DeviceValue: Sendable, CustomStringConvertible, CustomReflectable {
+package struct DeviceValue: Sendable, Redacted {
     package let profile: Profile
     package let octets: [UInt8]
 
@@ -30,9 +30,6 @@ package struct DeviceValue: Sendable, CustomStringConvertible, CustomReflectable
         self.profile = profile
         self.octets = octets
     }
-
-    package var description: String { "****" }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// HMAC-SHA-256 of a device value under a key of the key module, bound to its issuer: all that is ever stored of it.

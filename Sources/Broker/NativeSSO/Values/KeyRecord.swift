@@ -43,9 +43,7 @@ package enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
     case hs256 = "HS256"
 
     /// Whether a key of this algorithm can serve `use`.
-    package func serves(_ use: KeyUse) -> Bool {
-        (self == .hs256) == (use != .accessToken)
-    }
+    package func serves(_ use: KeyUse) -> Bool { (self == .hs256) == (use != .accessToken) }
 
     /// The algorithms that can sign tokens.
     package static let signing = allCases.filter { $0.serves(.accessToken) }

@@ -1,4 +1,7 @@
 import Crypto
+import Glibc
+import StrictCoding
+import Synchronization
 
 /// The 128-bit id of a request, a session row or a grant, written as a UUID. RFC 9562.
 package struct UniqueID: Hashable, Sendable, CustomStringConvertible {
@@ -70,44 +73,19 @@ package struct UniqueID: Hashable, Sendable, CustomStringConvertible {
         text.reserveCapacity(36)
         for (index, octet) in octets.enumerated() {
             if index == 4 || index == 6 || index == 8 || index == 10 { text.append(UInt8(ascii: "-")) }
-            text.append(Self.digits[Int(octet >> 4)])
-            text.append(Self.digits[Int(octet & 0xF)])
+            text.append(Hexadecimal.digit(octet >> 4))
+            text.append(Hexadecimal.digit(octet & 15))
         }
         return String(decoding: text, as: UTF8.self)
     }
 
     /// The 36 characters of ``description``; `nil` for anything else.
     package init?(_ text: String) {
-        guard text.utf8.count == 36 else { return nil }
-        var octets: [UInt8] = []
-        var pending: UInt8?
-        for (index, character) in text.utf8.enumerated() {
-            if index == 8 || index == 13 || index == 18 || index == 23 {
-                guard character == UInt8(ascii: "-") else { return nil }
-                continue
-            }
-            guard let digit = Self.digits.firstIndex(of: character) else { return nil }
-            if let high = pending {
-                octets.append(high << 4 | UInt8(digit))
-                pending = nil
-            } else {
-                pending = UInt8(digit)
-            }
-        }
+        guard let octets = Hexadecimal.decode(text.utf8.filter { $0 != UInt8(ascii: "-") }) else { return nil }
         self.init(octets: octets[...])
+        guard description.hasSameOctets(as: text) else { return nil }
     }
-
-    private static let digits = Array("0123456789abcdef".utf8)
 }
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-import Synchronization
 
 /// The system's random numbers, fetched 256 octets at a time: `SystemRandomNumberGenerator` calls the kernel for each
 /// number, which costs a third of a microsecond, and an exchange takes eight.

@@ -15,9 +15,7 @@ struct BatchRunner {
     }
 
     /// One statement per call.
-    private func runEach(_ batch: [LaneCall]) {
-        run(batch) { recover(batch, $0, $1) }
-    }
+    private func runEach(_ batch: [LaneCall]) { run(batch) { recover(batch, $0, $1) } }
 
     // MARK: Before
 
@@ -172,16 +170,12 @@ struct BatchRunner {
         for (call, rows) in zip(batch, answers) { call.answer(.success(rows)) }
     }
 
-    private func fail(_ calls: [LaneCall], _ error: PostgresError) {
-        for call in calls { call.fail(error) }
-    }
+    private func fail(_ calls: [LaneCall], _ error: PostgresError) { for call in calls { call.fail(error) } }
 }
 
 extension PostgresError {
     /// The statement itself is wrong, regardless of values: class 42, syntax error or access rule violation.
-    var isOfStatement: Bool {
-        if case .server(let state, _, _) = self { state.code.hasPrefix("42") } else { false }
-    }
+    var isOfStatement: Bool { if case .server(let state, _, _) = self { state.code.hasPrefix("42") } else { false } }
 
     /// The error is temporary: another transaction was in the way.
     fileprivate var mayPass: Bool {

@@ -113,10 +113,7 @@ struct Connector: Sendable {
             ("client_min_messages", "warning"), ("default_transaction_isolation", "read committed"),
             ("lock_timeout", "\(configuration.lockTimeout.wholeMilliseconds)"),
             ("statement_timeout", "\(configuration.statementTimeout.wholeMilliseconds)"),
-            (
-                "idle_in_transaction_session_timeout",
-                "\(configuration.idleInTransactionTimeout.wholeMilliseconds)"
-            ),
+            ("idle_in_transaction_session_timeout", "\(configuration.idleInTransactionTimeout.wholeMilliseconds)"),
         ]
         return always + configuration.sessionSettings.map { ($0.key, $0.value) }
     }

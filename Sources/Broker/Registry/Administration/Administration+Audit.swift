@@ -37,9 +37,7 @@ package struct AuditRecord: Sendable, Hashable {
         package let row: String
 
         package init(microseconds: Int64, partition: Int64, row: String) {
-            self.microseconds = microseconds
-            self.partition = partition
-            self.row = row
+            (self.microseconds, self.partition, self.row) = (microseconds, partition, row)
         }
     }
 }
@@ -69,9 +67,7 @@ package struct AuditSelection: Sendable, Hashable {
 extension Administration {
     /// At most `limit` events of one request, by time. The sessions that it ended come last, because there may be a
     /// hundred thousand.
-    package func audit(
-        ofRequest requestID: UniqueID, limit: Int64
-    ) async throws(AdministrationError) -> [AuditRecord] {
+    package func audit(ofRequest requestID: UniqueID, limit: Int64) async throws(AdministrationError) -> [AuditRecord] {
         try await rows(AuditListStatements.byRequest, [.uuid(requestID), .int64(limit)], AuditListStatements.record)
     }
 

@@ -45,9 +45,7 @@ extension Administration {
             orElse: .notFound("client \(client)"))
     }
 
-    static let clientStatements = [
-        insertClient, updateClient, deleteClient,
-    ]
+    static let clientStatements = [insertClient, updateClient, deleteClient]
 
     private static let insertClient = Statement(
         """

@@ -41,8 +41,7 @@ extension Administration {
     package func unblock(
         _ digest: DeviceDigest, at issuer: Issuer, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
-        try await set(
-            DeviceStatements.unblock, .deviceUnblocked, digest, issuer, act, orElse: "this device, blocked,")
+        try await set(DeviceStatements.unblock, .deviceUnblocked, digest, issuer, act, orElse: "this device, blocked,")
     }
 
     /// Removes key bindings. From the commit on, the next key that an app uses on the device becomes its bound key.

@@ -63,9 +63,7 @@ extension Administration {
     }
 
     /// Adds a group without members. Its issuer is permanent.
-    package func addGroup(
-        _ id: GroupID, issuer: Issuer, _ act: AdministrativeAct
-    ) async throws(AdministrationError) {
+    package func addGroup(_ id: GroupID, issuer: Issuer, _ act: AdministrativeAct) async throws(AdministrationError) {
         try await change(Self.addition(of: id, issuer), act)
     }
 
@@ -133,12 +131,9 @@ extension Administration {
             orElse: .notFound("client \(client) in group \(group)"))
     }
 
-    static let groupStatements = [
-        selectGroups, selectMembers, insertGroup, deleteGroup, upsertMember, deleteMember,
-    ]
+    static let groupStatements = [selectGroups, selectMembers, insertGroup, deleteGroup, upsertMember, deleteMember]
 
-    static let selectGroups = Statement(
-        "SELECT group_id::text, issuer FROM native_sso.sharing_group ORDER BY group_id")
+    static let selectGroups = Statement("SELECT group_id::text, issuer FROM native_sso.sharing_group ORDER BY group_id")
     static let selectMembers = Statement(
         """
         SELECT group_id::text, client_id::text, role, scope_ceiling::text[]

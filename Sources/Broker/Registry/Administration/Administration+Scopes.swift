@@ -50,12 +50,9 @@ extension Administration {
         RegisteredScope(name: try row.text(0), requiresConsent: try row.bool(1))
     }
 
-    static let scopeStatements = [
-        selectScopes, upsertScope, deleteScope,
-    ]
+    static let scopeStatements = [selectScopes, upsertScope, deleteScope]
 
-    static let selectScopes = Statement(
-        "SELECT name::text, requires_consent FROM native_sso.scope ORDER BY name")
+    static let selectScopes = Statement("SELECT name::text, requires_consent FROM native_sso.scope ORDER BY name")
     private static let upsertScope = Statement(
         """
         INSERT INTO native_sso.scope AS registered (name, requires_consent) VALUES ($1, coalesce($2, false))

@@ -7,9 +7,7 @@ package struct Administration: Sendable {
     let pool: ConnectionPool
 
     /// - Parameter pool: Connected as a member of `native_sso_admin`.
-    package init(pool: ConnectionPool) {
-        self.pool = pool
-    }
+    package init(pool: ConnectionPool) { self.pool = pool }
 
     func rows<Value: Sendable>(
         _ statement: Statement, _ parameters: [PostgresValue] = [], _ decode: @Sendable (Row) throws -> Value
@@ -54,8 +52,7 @@ package struct Administration: Sendable {
         do throws(PostgresError) {
             changed = try await pool.withTransaction { transaction throws(PostgresError) in
                 guard let (value, details) = try change.run(in: transaction) else { return nil }
-                _ = try transaction.query(
-                    AdministrativeAct.record, act.parameters(kind: change.kind, details: details))
+                _ = try transaction.query(AdministrativeAct.record, act.parameters(kind: change.kind, details: details))
                 return value
             }
         } catch {
@@ -122,9 +119,7 @@ package struct AdministrativeAct: Sendable, Hashable {
 
     /// - Parameter details: The changes, by name. Never a secret.
     func parameters(kind: AuditKind, details: [(String, String)]) -> [PostgresValue] {
-        [
-            .text(kind.rawValue), .text(actor), .optionalText(reason), .text(Self.json(details)), .uuid(requestID),
-        ]
+        [.text(kind.rawValue), .text(actor), .optionalText(reason), .text(Self.json(details)), .uuid(requestID)]
     }
 
     func parameters(_ events: [(kind: AuditKind, details: [(String, String)])]) -> [PostgresValue] {

@@ -10,9 +10,7 @@ package struct PostgresGrantRegistry: GrantRegistry {
     package static var exchanging: Statement { ExchangeStatement.statement }
     package static var refreshing: Statement { RefreshStatement.statement }
 
-    package init(database: any StatementExecutor) {
-        self.init(exchanges: database, refreshes: database)
-    }
+    package init(database: any StatementExecutor) { self.init(exchanges: database, refreshes: database) }
 
     /// The same database twice, for measurement.
     package init(exchanges: any StatementExecutor, refreshes: any StatementExecutor) {
@@ -46,9 +44,7 @@ package struct PostgresGrantRegistry: GrantRegistry {
 package struct PostgresAssertionRegister: AssertionRegister {
     private let database: any StatementExecutor
 
-    package init(database: any StatementExecutor) {
-        self.database = database
-    }
+    package init(database: any StatementExecutor) { self.database = database }
 
     package func use(_ assertion: AssertionID, until: UnixTime) async throws(PortError) -> Bool {
         try await database.one(

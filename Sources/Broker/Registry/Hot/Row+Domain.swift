@@ -8,13 +8,9 @@ struct CorruptRow: Error, CustomStringConvertible {
 }
 
 extension Row {
-    func instant(_ column: Int) throws -> UnixTime {
-        UnixTime(seconds: try timestamp(column).flooredSeconds)
-    }
+    func instant(_ column: Int) throws -> UnixTime { UnixTime(seconds: try timestamp(column).flooredSeconds) }
 
-    func optionalInstant(_ column: Int) throws -> UnixTime? {
-        try isNull(column) ? nil : instant(column)
-    }
+    func optionalInstant(_ column: Int) throws -> UnixTime? { try isNull(column) ? nil : instant(column) }
 
     func uniqueID(_ column: Int) throws -> UniqueID {
         guard let id = UniqueID(octets: try uuid(column)[...]) else { throw CorruptRow(column: "\(column)") }
@@ -55,9 +51,7 @@ extension Row {
         try optionalText(column).map { try identifier($0, column) }
     }
 
-    func scopeCeiling() throws -> Scope? {
-        try optionalTextArray(column("scope_ceiling")).map { Scope($0) }
-    }
+    func scopeCeiling() throws -> Scope? { try optionalTextArray(column("scope_ceiling")).map { Scope($0) } }
 
     func membership(group: String, role: String, ceiling: Scope?) throws -> Membership? {
         guard let name: GroupID = try optionalIdentifier(group) else { return nil }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 import Synchronization
 
 /// The options of every command, before or after its name.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import BrokerHTTP
-import Foundation
+import FoundationEssentials
 import Glibc
 import KeyModule
 import Logging

@@ -1,6 +1,7 @@
 import Glibc
 import NativeSSO
 import RegularFiles
+import YAML
 
 /// Reads the configuration from one file. Variables override single keys. Reports all problems at once.
 enum ConfigurationReader {
@@ -49,7 +50,7 @@ enum ConfigurationReader {
     ) throws(ConfigurationError) -> (Value, [ConfigurationProblem]) {
         let document: ConfigurationDocument
         do throws(ConfigurationProblem) {
-            document = try ConfigurationDocument(yaml: yaml)
+            document = try ConfigurationProblem.reading(yaml)
         } catch {
             throw ConfigurationError(file: file, problems: [error])
         }
@@ -123,6 +124,17 @@ extension ConfigurationProblem: Comparable {
         case .file: (0, "", place.key, message)
         case .line(let line): (line, "", place.key, message)
         case .variable(let name): (.max, name, place.key, message)
+        }
+    }
+}
+
+extension ConfigurationProblem {
+    static func reading(_ yaml: String) throws(ConfigurationProblem) -> ConfigurationDocument {
+        do throws(YAMLProblem) {
+            return try ConfigurationDocument(yaml: yaml)
+        } catch {
+            let place = error.line.map { Place(origin: .line($0), key: "") } ?? .file
+            throw ConfigurationProblem(place: place, message: error.message)
         }
     }
 }

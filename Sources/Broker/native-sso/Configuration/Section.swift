@@ -1,4 +1,5 @@
 import NativeSSO
+import YAML
 
 /// One mapping of the file during reading, with the variables for its keys.
 ///

@@ -2,6 +2,7 @@ import Glibc
 import NativeSSO
 import Registry
 import RegularFiles
+import YAML
 
 /// Clients, groups and scopes as a file describes them. What the file does not mention stays as it is.
 struct RegistryFile {
@@ -52,7 +53,7 @@ struct RegistryFile {
 
     /// - Parameter path: For messages only.
     static func read(yaml: String, path: String) throws(ConfigurationProblem) -> RegistryFile {
-        let document = try ConfigurationDocument(yaml: yaml)
+        let document = try ConfigurationProblem.reading(yaml)
         let problems = Problems(of: "a registry file")
         let root = Section(path: "", place: .file, variables: nil, problems: problems)
         root.fill(from: document)

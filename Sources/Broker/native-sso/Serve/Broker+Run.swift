@@ -60,13 +60,18 @@ extension Broker {
             logger.warning("the database does not answer yet", metadata: ["reason": "\(error)"])
             return false
         }
-        await reportSchema()
+        // At once, because none of them needs another.
+        async let schema: Void = reportSchema()
+        async let loaded = keys.refresh()
         let hasPassed = try await startChecks.pass()
-        // Keys come first, because the device key authenticates the archived keys of IdPs.
-        if let problem = await keys.refresh().first(where: { $0.state == .active && !$0.isOutage }) {
+        if let problem = await loaded.first(where: { $0.state == .active && !$0.isOutage }) {
             throw .infrastructure(problem.description)
         }
+        commits.begin()
+        // After the keys, because the device key authenticates the archived keys of IdPs.
+        for provider in providers { provider.keys.begin() }
         await directory.refresh()
+        await schema
         return hasPassed
     }
 

@@ -23,13 +23,14 @@ extension Broker {
             limiter: limiter, clock: clock, logger: logger)
         let logout = logoutEndpoint(metrics, limiter)
         let movesLogout = configuration.backchannel?.takesLogouts == true
+        var addresses = BrokerServer.Configuration(publicLimits: listener.limits)
+        addresses.publicAddress = listener.listen.socketAddress
+        addresses.internalAddress = configuration.internalListener.listen.socketAddress
+        addresses.trustedProxies = listener.trustedProxies
+        (addresses.publicIdentity, addresses.internalIdentity) = (tls[0], tls[1])
+        addresses.metricsAddress = configuration.metrics?.listen.socketAddress
         return BrokerServer(
-            configuration: BrokerServer.Configuration(
-                publicAddress: listener.listen.socketAddress,
-                internalAddress: configuration.internalListener.listen.socketAddress,
-                publicLimits: listener.limits, trustedProxies: listener.trustedProxies, publicIdentity: tls[0],
-                internalIdentity: tls[1], metricsAddress: configuration.metrics?.listen.socketAddress),
-            tokenEndpoint: tokenEndpoint(clients, metrics, limiter),
+            configuration: addresses, tokenEndpoint: tokenEndpoint(clients, metrics, limiter),
             internalEndpoint: InternalEndpoint(
                 readiness: readiness, keys: PublishedKeyRing(ring: ring),
                 metadata: ServerMetadata(configuration),
@@ -65,8 +66,7 @@ extension Broker {
                 ConnectionReport(lanes: lanes, pool: pool, sink: .standardError), connections, commits,
                 KeyCheck(ring: ring), keySets,
                 CertificateExpiry(tls.compactMap(\.self)),
-                ProcessReport(
-                    version: NativeSSOCommand.configuration.version, startedAt: startedAt),
+                ProcessReport(version: NativeSSOCommand.configuration.version, startedAt: startedAt),
                 databaseTimes, SignatureReport(ring: ring), registrySize, sweep,
                 AuditReport(trail: audit, lost: lostAuditEvents),
                 RelayReport(
@@ -143,9 +143,9 @@ extension Broker {
 
     private func logoutEndpoint(_ metrics: BrokerMetrics, _ limiter: RequestLimiter) -> LogoutEndpoint {
         let tokens = LogoutTokenValidator(
-            providers.map {
-                LogoutTokenValidator.Provider(
-                    keys: $0.keys, algorithms: Set($0.configuration.algorithms), policy: $0.configuration.logout)
+            providers.map { provider, keys in
+                TrustedSigner(
+                    issuer: provider.issuer, keys: keys, algorithms: Set(provider.algorithms), policy: provider.logout)
             })
         let policies = providers.map { ($0.configuration.issuer, $0.configuration.logout) }
         return LogoutEndpoint(

@@ -7,9 +7,7 @@ final class ChangeLog: Sendable {
     private let problem = Mutex<String?>(nil)
     private let logger: Logger
 
-    init(_ logger: Logger) {
-        self.logger = logger
-    }
+    init(_ logger: Logger) { self.logger = logger }
 
     /// - Parameter new: The current problem; `nil`: none.
     func note(_ new: String?, level: Logger.Level = .warning, _ message: Logger.Message) {
@@ -43,9 +41,7 @@ final class ConnectionLog: Sendable {
     /// When each failure was last logged. Pool and lanes may fail in different ways at the same time.
     private let said = Mutex<[Failure: ContinuousClock.Instant]>([:])
 
-    init(_ logger: Logger) {
-        self.logger = logger
-    }
+    init(_ logger: Logger) { self.logger = logger }
 
     /// - Parameter now: A monotonic time.
     func note(_ event: ConnectionEvent, at now: ContinuousClock.Instant = .now) {

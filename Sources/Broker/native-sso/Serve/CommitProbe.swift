@@ -27,6 +27,7 @@ final class CommitProbe: Sendable {
     private let clock: any WallClock
     private let changes: ChangeLog
     private let latest = Mutex<Outcome?>(nil)
+    private let begun = Mutex<Task<Void, Never>?>(nil)
 
     init(database: any StatementExecutor, clock: any WallClock, logger: Logger) {
         self.database = database
@@ -34,7 +35,18 @@ final class CommitProbe: Sendable {
         changes = ChangeLog(logger)
     }
 
+    /// Begins the first probe, for which ``run()`` then waits.
+    func begin() { begun.withLock { $0 = Task { await probe() } } }
+
     func run() async {
+        let begun = begun.withLock { begun in
+            defer { begun = nil }
+            return begun
+        }
+        if let begun { await begun.value } else { await probe() }
+    }
+
+    private func probe() async {
         let outcome = await attempt()
         latest.withLock { $0 = outcome }
         switch outcome {

@@ -56,20 +56,6 @@ struct ConnectionReport: MetricSource {
     }
 }
 
-extension MetricSample {
-    static func gauge(
-        _ name: StaticString, _ help: StaticString, _ value: some BinaryInteger, label: Label? = nil
-    ) -> MetricSample {
-        MetricSample(name, help, .gauge, value, label: label)
-    }
-
-    static func counter(
-        _ name: StaticString, _ help: StaticString, _ value: some BinaryInteger, label: Label? = nil
-    ) -> MetricSample {
-        MetricSample(name, help, .counter, value, label: label)
-    }
-}
-
 /// Ready if the database answers and has this version's schema or a newer one: during an upgrade the older release
 /// still serves. Asks over the lanes, as requests do.
 struct DatabaseCheck: ReadinessCheck {
@@ -170,8 +156,7 @@ struct KeySetReport: MetricSource {
 
     private static func samples(_ keys: [ProviderKeys], age: Family, failures: Family) -> [MetricSample] {
         let all = keys.map { (MetricSample.Label("issuer", $0.issuer.string), $0.fetches) }
-        return MetricSample.each(
-            age.name, age.help, .gauge, all.map { ($0, Double($1.age.components.seconds)) })
+        return MetricSample.each(age.name, age.help, .gauge, all.map { ($0, Double($1.age.components.seconds)) })
             + MetricSample.each(failures.name, failures.help, .counter, all.map { ($0, Double($1.failed)) })
     }
 }

@@ -16,9 +16,7 @@ final class DatabaseTimes: MetricSource {
 
     private let sums: [Call: Sum]
 
-    init() {
-        sums = Dictionary(Call.allCases.map { ($0, Sum()) }) { first, _ in first }
-    }
+    init() { sums = Dictionary(Call.allCases.map { ($0, Sum()) }) { first, _ in first } }
 
     /// The same database, measured.
     func measuring(_ call: Call, on database: any StatementExecutor) -> any StatementExecutor {

@@ -89,9 +89,7 @@ struct RegisteredKeyArchive: KeyArchive {
     private let clock: any WallClock
     private let changes: ChangeLog
 
-    init(
-        _ store: ProviderKeyStore, authenticator: any RecordAuthenticator, clock: any WallClock, logger: Logger
-    ) {
+    init(_ store: ProviderKeyStore, authenticator: any RecordAuthenticator, clock: any WallClock, logger: Logger) {
         self.store = store
         self.authenticator = authenticator
         self.clock = clock

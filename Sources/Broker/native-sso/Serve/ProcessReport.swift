@@ -1,5 +1,5 @@
 import BrokerHTTP
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// The program and its process, by the names that every Prometheus client library uses. Read at each scrape.
@@ -10,7 +10,7 @@ struct ProcessReport: MetricSource {
 
     var samples: [MetricSample] {
         [
-            MetricSample("build_info", "Always 1. The version of the broker.", .gauge, 1, label: ("version", version)),
+            .gauge("build_info", "Always 1. The version of the broker.", 1, label: ("version", version)),
             MetricSample(
                 "process_start_time_seconds", "When the broker started, in Unix time.", .gauge,
                 of: Double(startedAt) / 1000),

@@ -18,9 +18,7 @@ struct BackgroundService: Service {
         }
     }
 
-    func run() async {
-        await cancelWhenGracefulShutdown { await work() }
-    }
+    func run() async { await cancelWhenGracefulShutdown { await work() } }
 }
 
 /// Waits until the broker stops, then closes a component in its turn.
@@ -63,9 +61,7 @@ struct RefreshService<Changes: AsyncSequence & Sendable>: Service where Changes.
     let interval: Duration
     let work: @Sendable () async -> Void
 
-    func run() async {
-        await cancelWhenGracefulShutdown { await runUntilCancelled() }
-    }
+    func run() async { await cancelWhenGracefulShutdown { await runUntilCancelled() } }
 
     private func runUntilCancelled() async {
         let (wakeups, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -21,9 +21,10 @@ struct StartChecks: Service {
     /// - Throws: What forbids the start.
     func pass() async throws(CommandFailure) -> Bool {
         let store = SubjectPrefixStore(database: database)
+        async let prefixes = try? store.inUse()
         guard let role = try? await DatabaseRole.current(in: database) else { return false }
         guard !role.ownsRegistry || configuration.database.allowsOwner else { throw .refused(role.refusal) }
-        guard let used = try? await store.inUse() else { return false }
+        guard let used = await prefixes else { return false }
         let conflicts = configuration.conflicts(withPrefixesInUse: used)
         guard conflicts.isEmpty else { throw .refused(conflicts.map(\.sentence).joined(separator: "\n")) }
         guard (try? await store.record(configuration.usedPrefixes)) != nil else { return false }

@@ -87,7 +87,7 @@ struct TestBroker: Sendable {
     private init() throws {
         domain = try Domain()
         metrics = BrokerMetrics(sources: [TestGauges(), connections])
-        ports = BrokerServer.Ports(public: 0, internal: 0, backchannel: nil, metrics: nil)
+        ports = BrokerServer.Ports()
         group = GroupBox()
     }
 
@@ -150,17 +150,17 @@ struct TestBroker: Sendable {
                 takesEvents: true, takesRevocations: true, limiter: limiter, metrics: metrics), clients: clients,
             audit: domain.audit, metrics: metrics,
             clock: domain.clock, logger: logger)
+        var configuration = BrokerServer.Configuration(publicLimits: options.limits)
+        configuration.publicAddress =
+            options.publicSocket.map { .unixSocket($0) } ?? options.inheritedSocket.map { .inherited($0) }
+            ?? .init(port: options.publicPort)
+        configuration.internalAddress = .init(port: 0)
+        configuration.trustedProxies = options.trustedProxies
+        (configuration.publicIdentity, configuration.internalIdentity) = (options.identity, options.internalIdentity)
+        configuration.metricsAddress = options.movesMetrics ? .init(port: 0) : nil
+        (configuration.internalLimits, configuration.drainTimeout) = (options.limits, options.drainTimeout)
         let server = BrokerServer(
-            configuration: BrokerServer.Configuration(
-                publicAddress: options.publicSocket.map { .unixSocket($0) } ?? options.inheritedSocket.map {
-                    .inherited($0)
-                }
-                    ?? .init(port: options.publicPort),
-                internalAddress: .init(port: 0), publicLimits: options.limits, trustedProxies: options.trustedProxies,
-                publicIdentity: options.identity, internalIdentity: options.internalIdentity,
-                metricsAddress: options.movesMetrics ? .init(port: 0) : nil,
-                internalLimits: options.limits, drainTimeout: options.drainTimeout),
-            tokenEndpoint: endpoint,
+            configuration: configuration, tokenEndpoint: endpoint,
             internalEndpoint: InternalEndpoint(
                 readiness: readiness, keys: keys, metadata: metadata,
                 authorizationEndpoint: { advertised }, directory: domain.directory, metrics: metrics,
@@ -246,7 +246,7 @@ final class LogLines: Sendable {
 }
 
 struct TestGauges: MetricSource {
-    var samples: [MetricSample] { [MetricSample("database_connections", "Open connections.", .gauge, 7)] }
+    var samples: [MetricSample] { [.gauge("database_connections", "Open connections.", 7)] }
 }
 
 final class SwitchableCheck: ReadinessCheck {

@@ -1,5 +1,4 @@
 import BrokerTesting
-import BrokerHTTP
 import HTTPServer
 import IdentityProvider
 import JOSE
@@ -8,6 +7,7 @@ import NativeSSO
 import OAuthWire
 import Testing
 
+@testable import BrokerHTTP
 @testable import native_sso
 
 @Suite struct ConfigurationTests {

@@ -1,6 +1,7 @@
 import Foundation
 import NativeSSO
 import Testing
+import YAML
 
 @testable import native_sso
 

@@ -1,7 +1,8 @@
 import BrokerTesting
 import RegistryConformance
-import NativeSSO
 import StrictCoding
+
+@testable import NativeSSO
 
 /// An enrolment by code with every port in memory.
 struct CodeFixture {

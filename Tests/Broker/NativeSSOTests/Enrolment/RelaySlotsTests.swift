@@ -1,5 +1,5 @@
 import BrokerTesting
-import NativeSSO
+@testable import NativeSSO
 import Synchronization
 import RegistryConformance
 import Testing

@@ -33,7 +33,7 @@ package struct CodeEnrolment: Sendable {
     package init(
         relay: any CodeRelay, register: any CodeRegister, records: any RecordAuthenticator, enrolment: Enrolment,
         audit: any AuditTrail, clock: any WallClock, pending: PendingCodes, slots: RelaySlots = RelaySlots(),
-        pauses: CodePauses = CodePauses()
+        pauses: CodePauses = .standard
     ) {
         self.slots = slots
         self.relay = relay
@@ -225,18 +225,12 @@ package struct CodeEnrolment: Sendable {
 /// Pauses between two attempts to settle a code in the database.
 package struct CodePauses: Sendable {
     /// While the app waits.
-    package var caller: [Duration]
+    var caller: [Duration] = [.milliseconds(100), .milliseconds(400), .seconds(1), .seconds(2)]
     /// Afterwards: about a minute, longer than a failover takes.
-    package var background: [Duration]
+    var background: [Duration] = [
+        .milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(15),
+        .seconds(30),
+    ]
 
-    package init(
-        caller: [Duration] = [.milliseconds(100), .milliseconds(400), .seconds(1), .seconds(2)],
-        background: [Duration] = [
-            .milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(15),
-            .seconds(30),
-        ]
-    ) {
-        self.caller = caller
-        self.background = background
-    }
+    package static let standard = CodePauses()
 }

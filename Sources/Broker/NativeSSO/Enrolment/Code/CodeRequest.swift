@@ -54,7 +54,7 @@ package struct CodeRequest: Sendable {
 }
 
 /// An authorization code with its redirect URI and verifier. RFC 6749 §4.1.3, RFC 7636 §4.5. Prints as `****`.
-package struct PresentedCode: Sendable, CustomStringConvertible, CustomReflectable {
+package struct PresentedCode: Sendable, Redacted {
     package let code: String
     /// The same value as in the authorization request.
     package let redirectURI: String
@@ -71,12 +71,7 @@ package struct PresentedCode: Sendable, CustomStringConvertible, CustomReflectab
 
     /// 43 to 128 characters of `[A-Z] / [a-z] / [0-9] / "-" / "." / "_" / "~"`: RFC 7636 §4.1. Any other verifier fits
     /// no challenge.
-    var hasSoundVerifier: Bool {
-        (43...128).contains(verifier.utf8.count) && verifier.utf8.allSatisfy(\.isUnreserved)
-    }
-
-    package var description: String { "****" }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
+    var hasSoundVerifier: Bool { (43...128).contains(verifier.utf8.count) && verifier.utf8.allSatisfy(\.isUnreserved) }
 }
 
 /// Why a code leads to no tokens.

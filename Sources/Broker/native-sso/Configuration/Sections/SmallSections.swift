@@ -165,7 +165,6 @@ extension RequestLimits {
     ///
     /// - Parameter tellsCallersApart: See ``Configuration/PublicListener/tellsCallersApart``.
     init(reading section: Section, tellsCallersApart: Bool) {
-        let standard = RequestLimits()
         func rate(_ key: String, _ standard: RateLimit?, _ help: String) -> RateText? {
             section.value(key, .rate, default: RateText(limit: standard).description, help: help, RateText.parse)
         }
@@ -182,30 +181,28 @@ extension RequestLimits {
             }
             return rate.map(\.limit) ?? standard
         }
-        self.init(
-            listener: limit("listener", standard.listener, "All requests to the public listener together."),
-            address: addressLimit(
-                "address", standard.address, "Requests of one IPv4 address, or of the /64 of an IPv6 address."),
-            handshakes: limit(
-                "handshakes", standard.handshakes,
-                "TLS handshakes of one IPv4 address, or of the /64 of an IPv6 address."),
-            network: addressLimit("network", standard.network, "Requests of the /48 of an IPv6 address."),
-            client: limit(
-                "client", standard.client, "Requests of one app with a genuine token, or of one authenticated client."),
-            clientFailures: addressLimit(
-                "client_failures", standard.clientFailures, "Failed authentications of one client from one address."),
-            session: limit(
-                "session", standard.session,
-                "Exchanges of one login by all apps together, and refreshes of one app in it."),
-            user: limit("user", standard.user, "Exchanges of all logins of one user."),
-            device: limit("device", standard.device, "Exchanges on one device."),
-            deviceFailures: limit(
-                "device_failures", standard.deviceFailures,
-                "Exchanges of one login with a wrong device value, and refused enrolments of one id_token."),
-            code: addressLimit("code", standard.code, "Authorization codes from one address."),
-            logout: limit(
-                "logout", standard.logout,
-                "Logout tokens of one identity provider from one address, and unsigned ones from one address."))
+        self = .standard
+        listener = limit("listener", listener, "All requests to the public listener together.")
+        address = addressLimit(
+            "address", address, "Requests of one IPv4 address, or of the /64 of an IPv6 address.")
+        handshakes = limit(
+            "handshakes", handshakes, "TLS handshakes of one IPv4 address, or of the /64 of an IPv6 address.")
+        network = addressLimit("network", network, "Requests of the /48 of an IPv6 address.")
+        client = limit(
+            "client", client, "Requests of one app with a genuine token, or of one authenticated client.")
+        clientFailures = addressLimit(
+            "client_failures", clientFailures, "Failed authentications of one client from one address.")
+        session = limit(
+            "session", session, "Exchanges of one login by all apps together, and refreshes of one app in it.")
+        user = limit("user", user, "Exchanges of all logins of one user.")
+        device = limit("device", device, "Exchanges on one device.")
+        deviceFailures = limit(
+            "device_failures", deviceFailures,
+            "Exchanges of one login with a wrong device value, and refused enrolments of one id_token.")
+        code = addressLimit("code", code, "Authorization codes from one address.")
+        logout = limit(
+            "logout", logout,
+            "Logout tokens of one identity provider from one address, and unsigned ones from one address.")
     }
 }
 

@@ -1,4 +1,4 @@
-import Foundation
+import StrictCoding
 
 /// A safe connection URI of libpq. It contains no secret, and a connection to another host uses TLS with a checked name.
 /// libpq's default, `sslmode=prefer`, falls back to plain text if the server offers no TLS.
@@ -107,5 +107,17 @@ struct DatabaseURL: Sendable, Hashable {
         host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || IPAddress(host)?.isLoopback == true
     }
 
-    private static func decoded(_ text: Substring) -> String? { String(text).removingPercentEncoding }
+    private static func decoded(_ text: Substring) -> String? {
+        var (octets, rest) = ([UInt8](), Array(text.utf8)[...])
+        while let octet = rest.popFirst() {
+            if octet != UInt8(ascii: "%") {
+                octets.append(octet)
+            } else {
+                guard rest.count >= 2, let escaped = Hexadecimal.decode(rest.prefix(2)) else { return nil }
+                octets += escaped
+                rest = rest.dropFirst(2)
+            }
+        }
+        return String(validating: octets, as: UTF8.self)
+    }
 }
