@@ -20,12 +20,14 @@ struct IssuerOption: ParsableArguments {
     var issuer: Issuer?
 
     /// The given issuer, or else that of the only identity provider.
-    func issuer(_ configuration: Configuration) throws(CommandFailure) -> Issuer {
+    func issuer(_ options: GlobalOptions) throws -> Issuer {
         if let issuer { return issuer }
-        guard configuration.identityProviders.count == 1 else {
-            throw .usage("--issuer is needed: the configuration has several identity providers")
+        let configured = try options.read { $0.issuers() }
+        guard let only = configured.first, configured.count == 1 else {
+            throw CommandFailure.usage(
+                "--issuer is needed: the configuration has \(configured.isEmpty ? "no" : "several") identity providers")
         }
-        return configuration.identityProviders[0].issuer
+        return only
     }
 }
 

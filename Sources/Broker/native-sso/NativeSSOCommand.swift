@@ -10,7 +10,8 @@ struct NativeSSOCommand: CommandGroup {
         abstract: "A token-exchange broker for OpenID Connect Native SSO.",
         version: "0.1.0",
         subcommands: [
-            ServeCommand.self, SignerCommand.self, HealthcheckCommand.self, MigrateCommand.self, ConfigCommand.self,
+            ServeCommand.self, SignerCommand.self, HealthcheckCommand.self, DoctorCommand.self, MigrateCommand.self,
+            ConfigCommand.self,
             KeyCommand.self,
             JWKSCommand.self, MetadataCommand.self, ClientCommand.self, GroupCommand.self, ScopeCommand.self,
             RegistryFileCommand.self, SessionCommand.self, GrantCommand.self, DeviceCommand.self,

@@ -12,7 +12,7 @@ extension GlobalOptions {
     func administer<Value: Sendable>(
         _ body: (Administration) async throws -> Value
     ) async throws -> Value {
-        var connection = try configuration().database.connection(pool: 1)
+        var connection = try read { $0.database() }.connection(pool: 1)
         // A person waits. A longer wait is better than a request to try again.
         connection.callDeadline = .seconds(30)
         connection.statementTimeout = .seconds(60)

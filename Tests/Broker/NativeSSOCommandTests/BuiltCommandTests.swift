@@ -73,7 +73,7 @@ import Testing
         (["config", "check", "--password", "hunter2"], "Unknown option '--password'"),
         (["config", "check", "--config"], "Missing value for '--config <file>'"),
         (["--\u{1B}[2J"], "Unknown option '--\\u{1b}[2J'"),
-        (["config"], "Name a subcommand: check."),
+        (["config"], "Name a subcommand: init, check, show, schema."),
     ])
     func misuseIsOneLineAndAHint(arguments: [String], expected: String) async throws {
         let run = try await BuiltCommand(arguments)

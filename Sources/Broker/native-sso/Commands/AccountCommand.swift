@@ -51,7 +51,7 @@ struct AccountEnableCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let issuer = try provider.issuer(options.configuration())
+        let issuer = try provider.issuer(options)
         let found = try await options.administer { try await $0.disabledAccounts(of: issuer, sub, limit: 1) }
         guard let account = found.first else { throw CommandFailure.refused("the account is not disabled") }
         let plan = Plan(

@@ -57,7 +57,7 @@ struct AuditListCommand: AsyncParsableCommand {
         selection.kind = kind
         selection.client = client
         selection.sessions = session.map { [$0] }
-        let issuer = try sid.map { _ in try provider.issuer(options.configuration()) }
+        let issuer = try sid.map { _ in try provider.issuer(options) }
         let records = try await options.administer { registry in
             if let issuer, let sid {
                 let found = try await registry.sessions(.session(issuer, sid), liveOnly: false, limit: 1000)

@@ -71,7 +71,7 @@ struct ExplainCommand: AsyncParsableCommand {
     }
 
     private func explain(_ from: ClientID, _ to: ClientID) async throws {
-        let configured = try options.configuration().identityProviders
+        let configured = try options.read(openingFiles: false) { $0.identityProviders($0.sessions()) }
         if let issuer, !configured.contains(where: { $0.issuer == issuer }) {
             throw CommandFailure.notFound("the identity provider \(issuer) is not configured")
         }

@@ -47,7 +47,7 @@ struct GrantListCommand: AsyncParsableCommand {
 
     private func selection() throws -> GrantSelection {
         if let client { return .client(client) }
-        let issuer = try provider.issuer(options.configuration())
+        let issuer = try provider.issuer(options)
         if let sid { return .session(issuer, sid) }
         guard let sub else { throw CommandFailure.usage("Say which grants: --sid, --sub or --client.") }
         return .subject(issuer, sub)

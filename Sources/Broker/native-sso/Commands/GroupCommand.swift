@@ -21,17 +21,18 @@ struct GroupAddCommand: RegistryCommand {
 
     func result(_ registry: Administration) async throws -> Record {
         try await registry.addGroup(id, issuer: issuer, options.act(why))
-        options.output.warn(try options.configuration().warnings(ofGroupAt: issuer, in: options.config))
+        options.output.warn(try options.warnings(ofGroupAt: issuer))
         return ["group_id": .text(id.string), "issuer": .text(issuer.string)]
     }
 }
 
-extension Configuration {
-    /// - Parameter file: The configuration's.
-    func warnings(ofGroupAt issuer: Issuer, in file: String) -> [String] {
-        guard identityProviders.allSatisfy({ $0.issuer != issuer }) else { return [] }
+extension GlobalOptions {
+    /// A configuration for administration need not name identity providers.
+    func warnings(ofGroupAt issuer: Issuer) throws(ConfigurationError) -> [String] {
+        let configured = try read { $0.issuers() }
+        guard !configured.isEmpty, !configured.contains(issuer) else { return [] }
         return [
-            "warning: \(issuer) is the issuer of none of the identity_providers in \(file), so that no login uses "
+            "warning: \(issuer) is the issuer of none of the identity_providers in \(config), so that no login uses "
                 + "the group; compare both, octet by octet"
         ]
     }

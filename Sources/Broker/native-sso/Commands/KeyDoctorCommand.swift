@@ -18,14 +18,15 @@ struct KeyDoctorCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let configuration = try options.configuration()
-        let provider = try configuration.keys.provider()
-        let rotation = KeyRotation(configuration)
+        let provider = try options.read { $0.keys() }.provider()
+        let (rotation, standard) = try options.read(openingFiles: false) {
+            (KeyRotation(reading: $0), $0.tokens().access)
+        }
         let (rows, dependents) = try await options.administer { registry in
             let rows = try await registry.keys()
             // A client may have a longer lifetime than the configuration.
             let lives = try await registry.clients().compactMap(\.accessTokenLifetime)
-            let life = lives.reduce(configuration.tokens.access, max)
+            let life = lives.reduce(standard, max)
             var dependents: [String: KeyDependents] = [:]
             for key in rows.records {
                 dependents[key.kid] = try await registry.dependents(of: key, accessTokenLife: life)
@@ -47,9 +48,7 @@ struct KeyDoctorCommand: AsyncParsableCommand {
             ]
         }
         try options.output.show(Examination(keys: table))
-        var problems = keys.problems.map(\.description)
-        problems += keys.missing.map { "there is no usable active key for use \($0.rawValue)" }
-        problems += rows.unknown.keys.sorted().map { "key \($0) is of a kind that this version does not know" }
+        let problems = keys.complaints(about: rows)
         guard problems.isEmpty else { throw CommandFailure.infrastructure(problems.joined(separator: "\n")) }
     }
 
@@ -66,5 +65,13 @@ struct KeyDoctorCommand: AsyncParsableCommand {
             process.members(to: &json)
             keys.members(to: &json)
         }
+    }
+}
+
+extension KeySet {
+    /// What keeps this machine from signing or verifying, as sentences.
+    func complaints(about rows: SigningKeys) -> [String] {
+        problems.map(\.description) + missing.map { "there is no usable active key for use \($0.rawValue)" }
+            + rows.unknown.keys.sorted().map { "key \($0) is of a kind that this version does not know" }
     }
 }

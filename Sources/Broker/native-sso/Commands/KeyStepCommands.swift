@@ -87,9 +87,8 @@ extension KeyStepCommand {
     var endsFamilies: Bool { false }
 
     func run() async throws {
-        let configuration = try options.configuration()
-        let provider = try configuration.keys.provider()
-        let rotation = KeyRotation(configuration)
+        let provider = try options.read { $0.keys() }.provider()
+        let rotation = try options.read(openingFiles: false) { KeyRotation(reading: $0) }
         let (key, before, after, ended) = try await options.administer { registry in
             let (key, before, after) = try await steps(rotation, registry)
             return (key, before, after, endsFamilies ? try await registry.families(dependingOn: key).count : nil)
@@ -201,16 +200,6 @@ extension KeyRotation.Refusal {
         case .wrongState(.active, .remove):
             "\(self): activate its successor first, with native-sso key activate, which retires this one"
         case .wrongState, .deviceKey: "\(self)"
-        }
-    }
-}
-
-extension KeyRotation {
-    /// An id_token of an enrolment may be a subject token long after it expired.
-    init(_ configuration: Configuration) {
-        self.init(refreshTokenLife: configuration.sessions.absolute)
-        if let policy = configuration.enrolledPolicy {
-            signatureLife = max(signatureLife, policy.maximumSubjectTokenAge)
         }
     }
 }

@@ -93,7 +93,7 @@ extension Cell {
 extension GlobalOptions {
     fileprivate func migrate<Value: Sendable>(_ body: (Migrator) async throws -> Value) async throws -> Value {
         let failure = ConnectionFailure()
-        let migrator = Migrator(try configuration().database.connection(pool: 1)) { failure.note($0) }
+        let migrator = Migrator(try read { $0.database() }.connection(pool: 1)) { failure.note($0) }
         do {
             return try await body(migrator)
         } catch let error as MigratorError {

@@ -17,7 +17,7 @@ struct ProviderKeyListCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let issuer = try provider.issuer(options.configuration())
+        let issuer = try provider.issuer(options)
         let keys = try await options.administer { try await $0.providerKeys(of: issuer) }
         let table = Table("keys", keys) {
             [
@@ -41,7 +41,7 @@ struct ProviderKeyRevokeCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let issuer = try provider.issuer(options.configuration())
+        let issuer = try provider.issuer(options)
         let keys = try await options.administer { try await $0.providerKeys(of: issuer) }
         let named = keys.filter { $0.thumbprint.hasSameOctets(as: key) || $0.kid?.hasSameOctets(as: key) == true }
         let thumbprints = Set(named.map(\.thumbprint))

@@ -46,7 +46,7 @@ extension GlobalOptions {
                 warnings += client.scopeWarnings
                 if client.asksForStepUp { warnings += client.stepUpWarning(groups) }
             case .addGroup(_, let issuer):
-                warnings += try configuration().warnings(ofGroupAt: issuer, in: config)
+                warnings += try self.warnings(ofGroupAt: issuer)
             case .putScope, .removeMember, .putMember, .removeGroup, .removeClient, .removeScope: break
             }
         }

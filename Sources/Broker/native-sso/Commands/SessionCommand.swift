@@ -42,9 +42,9 @@ struct SessionSelectionOptions: ParsableArguments {
     }
 
     /// `nil` if no option selects sessions.
-    func selection(_ configuration: Configuration) throws(CommandFailure) -> SessionSelection? {
-        if let sid { return .session(try provider.issuer(configuration), sid) }
-        if let sub { return .subject(try provider.issuer(configuration), sub) }
+    func selection(_ options: GlobalOptions) throws -> SessionSelection? {
+        if let sid { return .session(try provider.issuer(options), sid) }
+        if let sub { return .subject(try provider.issuer(options), sub) }
         return device.map(SessionSelection.device) ?? client.map(SessionSelection.client)
     }
 }
@@ -61,7 +61,7 @@ struct SessionListCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let selection = try which.selection(try options.configuration()) ?? .all
+        let selection = try which.selection(options) ?? .all
         let sessions = try await options.administer {
             try await $0.sessions(selection, liveOnly: !ended, limit: page.limit)
         }
@@ -99,7 +99,7 @@ struct SessionShowCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let selection = SessionSelection.session(try provider.issuer(try options.configuration()), sid)
+        let selection = SessionSelection.session(try provider.issuer(options), sid)
         let (report, isOneOfSeveral) = try await options.administer { registry in
             let newest = try await registry.sessions(selection, liveOnly: false, limit: 2)
             // An ended session of the name may have a later id than the live one.
@@ -198,12 +198,11 @@ struct SessionRegisterCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let configuration = try options.configuration()
         let session = SessionRegistration(
-            issuer: try provider.issuer(configuration), sessionID: sid, subject: sub, sourceClient: client,
+            issuer: try provider.issuer(options), sessionID: sid, subject: sub, sourceClient: client,
             login: Login(
                 authenticatedAt: authTime.map(UnixTime.init(seconds:)), contextClass: acr, methods: amr),
-            lifetime: lifetime ?? configuration.sessions.absolute, providerIssuer: idpIssuer,
+            lifetime: try lifetime ?? options.read { $0.sessions() }.absolute, providerIssuer: idpIssuer,
             providerSessionID: idpSID)
         let answer = try await options.administer { try await $0.register(session, options.act(why)) }
         switch answer.outcome {
@@ -249,7 +248,7 @@ struct SessionEndCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let selection = try which.selection(try options.configuration()) ?? .all
+        let selection = try which.selection(options) ?? .all
         let live = try await options.administer {
             try await $0.sessions(selection, liveOnly: true, limit: Self.batch)
         }
