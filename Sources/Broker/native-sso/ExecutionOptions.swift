@@ -40,9 +40,20 @@ struct LimitOption: ParsableArguments {
         guard (1...100_000).contains(limit) else { throw ValidationError("--limit is from 1 to 100000.") }
     }
 
-    /// A warning that a list of `what`, such as `grants`, may have more rows.
-    func warning(_ count: Int, _ what: String) -> [String] {
-        count == limit ? ["There may be more than --limit \(limit) \(what)."] : []
+}
+
+/// Bounds and continues a list. A row has a position: an argument that says where the next page begins.
+struct PageOptions<Position: ExpressibleByArgument & CustomStringConvertible>: ParsableArguments {
+    @Option(help: ArgumentHelp("Continue a listing: `next` of the previous page.", valueName: "next"))
+    var after: Position?
+
+    @OptionGroup var bound: LimitOption
+
+    var limit: Int64 { bound.limit }
+
+    /// - Parameter things: At most ``limit``.
+    func page<Thing>(_ things: [Thing], position: (Thing) -> Position, _ table: Table) -> Page {
+        Page(table: table, next: things.count == Int(limit) ? things.last.map { position($0).description } : nil)
     }
 }
 
@@ -64,7 +75,9 @@ struct ExecutionOptions: ParsableArguments {
     ) async throws {
         guard execute else { return try options.output.show(plan) }
         let act = options.act(why)
-        try await options.administer { try await body($0, act) }
+        try await Progress.showing(plan.action) {
+            try await options.administer { try await body($0, act) }
+        }
         try options.output.show(plan.done(by: act))
     }
 }

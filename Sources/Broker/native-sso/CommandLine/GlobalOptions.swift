@@ -10,7 +10,10 @@ struct GlobalOptions: ParsableArguments {
     @Flag(help: "Print results and errors as JSON.")
     var json = false
 
-    var output: CommandOutput { CommandOutput(format: json ? .json : .text) }
+    @Flag(help: "Show times in UTC, not in the time zone of this machine or of TZ. JSON always has UTC.")
+    var utc = false
+
+    var output: CommandOutput { CommandOutput(format: json ? .json : .text, isUTC: utc) }
 
     static let standardFile = "/etc/native-sso/native-sso.yaml"
 

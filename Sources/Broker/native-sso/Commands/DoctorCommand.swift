@@ -18,7 +18,7 @@ struct DoctorCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let report = DoctorReport(findings: try await findings())
+        let report = DoctorReport(findings: try await Progress.showing("check") { try await findings() })
         try options.output.show(report)
         guard let complaint = report.complaint else { return }
         throw report.count(.failed) == 0 ? CommandFailure.refused(complaint) : .infrastructure(complaint)

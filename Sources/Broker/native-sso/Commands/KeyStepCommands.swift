@@ -62,7 +62,9 @@ struct KeyRemoveCommand: KeyStepCommand {
 }
 
 struct KeyArgument: ParsableArguments {
-    @Argument(help: "The kid, as `key list` shows it. Write `--` before a kid that begins with a hyphen.")
+    @Argument(
+        help: "The kid, as `key list` shows it. Write `--` before a kid that begins with a hyphen.",
+        completion: Candidates.kids)
     var kid: String
 }
 

@@ -97,8 +97,10 @@ struct RegistryApplyCommand: RegistryCommand {
         guard execution.execute, let serial, !report.plan.isEmpty else { return report }
         let act = options.act(execution.why)
         // The plan was made of what is registered now. If that is not what the operator saw, this serial is too old.
-        try await registry.apply(
-            report.plan.changes, managing: report.plan.adopted, file: report.plan.file, at: serial, act)
+        let plan = report.plan
+        try await Progress.showing("apply \(plan.changes.count) changes") {
+            try await registry.apply(plan.changes, managing: plan.adopted, file: plan.file, at: serial, act)
+        }
         report.requestID = act.requestID
         return report
     }

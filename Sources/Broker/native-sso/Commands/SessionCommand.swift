@@ -57,13 +57,13 @@ struct SessionListCommand: AsyncParsableCommand {
     @Flag(help: "Include ended and expired ones.")
     var ended = false
 
-    @OptionGroup var page: LimitOption
+    @OptionGroup var page: PageOptions<UniqueID>
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
         let selection = try which.selection(options) ?? .all
         let sessions = try await options.administer {
-            try await $0.sessions(selection, liveOnly: !ended, limit: page.limit)
+            try await $0.sessions(selection, liveOnly: !ended, limit: page.limit, before: page.after)
         }
         let table = Table("sessions", sessions) {
             [
@@ -74,8 +74,7 @@ struct SessionListCommand: AsyncParsableCommand {
                 "ended_at": Cell($0.endedAt), "live_grants": .number($0.liveGrants),
             ]
         }
-        try options.output.show(table)
-        options.output.warn(page.warning(sessions.count, "sessions"))
+        try options.output.show(page.page(sessions, position: \.id, table))
     }
 }
 
@@ -265,6 +264,7 @@ struct SessionEndCommand: AsyncParsableCommand {
                 let live = try await registry.sessions(selection, liveOnly: true, limit: Self.batch, before: last)
                 _ = try await registry.end(
                     live.map(\.id), reason: "operator", sameLoginMayReturn: sameLoginMayReturn, act)
+                Progress.add(live.count)
                 guard live.count == Self.batch else { return }
                 last = live.last?.id
             }
