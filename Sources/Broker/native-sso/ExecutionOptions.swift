@@ -82,6 +82,20 @@ struct ExecutionOptions: ParsableArguments {
     }
 }
 
+extension ExecutionOptions {
+    /// Makes a change to the registry at once if it touches no live user, and with `--execute` only otherwise.
+    /// - Parameter result: Shown after a change that was made at once.
+    func carryOut(
+        _ plan: Plan, touching impact: RegistryImpact, _ options: GlobalOptions, showing result: some CommandResult,
+        _ body: (Administration, AdministrativeAct) async throws -> Void
+    ) async throws {
+        guard !execute, impact.touchesNobody else { return try await carryOut(plan, options, body) }
+        let act = options.act(why)
+        try await options.administer { try await body($0, act) }
+        try options.output.show(result)
+    }
+}
+
 /// The changes that a destructive command would make, or has made.
 struct Plan: ObjectResult {
     /// For example `remove client app2`.

@@ -91,12 +91,16 @@ extension KeyStepCommand {
     func run() async throws {
         let provider = try options.read { $0.keys() }.provider()
         let rotation = try options.read(openingFiles: false) { KeyRotation(reading: $0) }
-        let (key, before, after, ended) = try await options.administer { registry in
+        let life = Self.step == .remove ? try options.read { $0.tokens() }.access : 0
+        let (key, before, after, ended, dependents) = try await options.administer { registry in
             let (key, before, after) = try await steps(rotation, registry)
-            return (key, before, after, endsFamilies ? try await registry.families(dependingOn: key).count : nil)
+            let dependents = Self.step == .remove ? try await registry.dependents(of: key, standardLife: life) : nil
+            return (
+                key, before, after, endsFamilies ? try await registry.families(dependingOn: key).count : nil, dependents
+            )
         }
         let transitions = KeyTransition.all(from: before, to: after)
-        try await execution.carryOut(plan(key, after, ending: ended), options) { registry, act in
+        try await execution.carryOut(plan(key, after, ending: ended, dependents), options) { registry, act in
             // Before the removal, so that the command can be repeated if it is interrupted. Afterwards again, for what
             // the key made in the meantime.
             if endsFamilies { try await revokeFamilies(of: key, registry, act) }
@@ -147,11 +151,13 @@ extension KeyStepCommand {
     }
 
     /// - Parameter families: How many are revoked; `nil`: none is looked for.
-    private func plan(_ key: KeyRecord, _ after: [KeyRecord], ending families: Int?) -> Plan {
+    private func plan(
+        _ key: KeyRecord, _ after: [KeyRecord], ending families: Int?, _ dependents: KeyDependents?
+    ) -> Plan {
         let retired = after.filter { $0.kid != key.kid }.map { "key \($0.kid) is retired by it" }
         return Plan(
             "\(Self.step.rawValue) the \(key.use.rawValue) key \(key.kid), which is \(key.state.rawValue)",
-            consequences: retired + consequences(key)
+            consequences: retired + consequences(key) + (dependents?.words(for: key.use) ?? [])
                 + (families.map { ["\($0) live token families that depend on it are revoked: their apps log in again"] }
                     ?? []))
     }

@@ -52,10 +52,14 @@ struct ProviderKeyRevokeCommand: AsyncParsableCommand {
         guard named.allSatisfy({ $0.revokedAt == nil }) else {
             throw CommandFailure.refused("the key is revoked already")
         }
+        // The database does not record which key signed an id_token.
+        let since = named.map(\.firstSeenAt).min()
+        let grants = try await options.administer { try await $0.liveCount(issuer: issuer, since: since) }
         let plan = Plan(
             "revoke the key \(thumbprint) of \(issuer)",
             consequences: [
-                "every login whose id_token it signed must be made anew", "it cannot be taken back",
+                "every login whose id_token it signed must be made anew: at most those with \(grants.words)",
+                "it cannot be taken back",
             ])
         try await execution.carryOut(plan, options) { try await $0.revokeProviderKey(thumbprint, of: issuer, $1) }
     }

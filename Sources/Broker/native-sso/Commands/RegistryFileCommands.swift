@@ -28,10 +28,7 @@ struct RegistryFileOptions: ParsableArguments {
             file, contents, RegistryPlan.Permissions(prune: prune, takesOver: takeOver),
             algorithms: try await registry.activeAlgorithms())
         let plan = try planner.plan()
-        // Counting reads every grant.
-        let touchesGrants = plan.steps.contains { $0.client != nil }
-        let impact = RegistryImpact(of: plan, on: touchesGrants ? try await registry.liveGrants() : [])
-        return RegistryPlanReport(plan: plan, impact: impact)
+        return RegistryPlanReport(plan: plan, impact: try await RegistryImpact.of(plan, in: registry))
     }
 }
 
