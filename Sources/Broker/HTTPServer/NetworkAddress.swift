@@ -117,6 +117,9 @@ package struct AddressBlock: Sendable, Hashable {
     /// Whether every address of its family is in it.
     package var isEverything: Bool { length == 0 }
 
+    /// Whether it is larger than proxies need: 65,536 IPv4 addresses or more, or a /48 of IPv6.
+    package var isWide: Bool { length <= (prefix.family == .v4 ? 16 : 48) }
+
     package func contains(_ address: NetworkAddress) -> Bool {
         address.family == prefix.family && address.prefix(length) == prefix
     }

@@ -1,4 +1,4 @@
-import ArgumentParser
+package import ArgumentParser
 package import NativeSSO
 import OAuthWire
 package import Registry
@@ -10,11 +10,15 @@ extension ProtocolIdentifier {
     package init?(argument: String) { self.init(argument) }
 }
 
-extension ClientID: ExpressibleByArgument {}
+extension ClientID: ExpressibleByArgument {
+    package static var defaultCompletionKind: CompletionKind { Candidates.clients }
+}
 
 extension ClientKeyID: ExpressibleByArgument {}
 
-extension GroupID: ExpressibleByArgument {}
+extension GroupID: ExpressibleByArgument {
+    package static var defaultCompletionKind: CompletionKind { Candidates.groups }
+}
 
 extension Issuer: ExpressibleByArgument {}
 

@@ -20,12 +20,14 @@ struct IssuerOption: ParsableArguments {
     var issuer: Issuer?
 
     /// The given issuer, or else that of the only identity provider.
-    func issuer(_ configuration: Configuration) throws(CommandFailure) -> Issuer {
+    func issuer(_ options: GlobalOptions) throws -> Issuer {
         if let issuer { return issuer }
-        guard configuration.identityProviders.count == 1 else {
-            throw .usage("--issuer is needed: the configuration has several identity providers")
+        let configured = try options.read { $0.issuers() }
+        guard let only = configured.first, configured.count == 1 else {
+            throw CommandFailure.usage(
+                "--issuer is needed: the configuration has \(configured.isEmpty ? "no" : "several") identity providers")
         }
-        return configuration.identityProviders[0].issuer
+        return only
     }
 }
 
@@ -38,9 +40,20 @@ struct LimitOption: ParsableArguments {
         guard (1...100_000).contains(limit) else { throw ValidationError("--limit is from 1 to 100000.") }
     }
 
-    /// A warning that a list of `what`, such as `grants`, may have more rows.
-    func warning(_ count: Int, _ what: String) -> [String] {
-        count == limit ? ["There may be more than --limit \(limit) \(what)."] : []
+}
+
+/// Bounds and continues a list. A row has a position: an argument that says where the next page begins.
+struct PageOptions<Position: ExpressibleByArgument & CustomStringConvertible>: ParsableArguments {
+    @Option(help: ArgumentHelp("Continue a listing: `next` of the previous page.", valueName: "next"))
+    var after: Position?
+
+    @OptionGroup var bound: LimitOption
+
+    var limit: Int64 { bound.limit }
+
+    /// - Parameter things: At most ``limit``.
+    func page<Thing>(_ things: [Thing], position: (Thing) -> Position, _ table: Table) -> Page {
+        Page(table: table, next: things.count == Int(limit) ? things.last.map { position($0).description } : nil)
     }
 }
 
@@ -62,8 +75,24 @@ struct ExecutionOptions: ParsableArguments {
     ) async throws {
         guard execute else { return try options.output.show(plan) }
         let act = options.act(why)
-        try await options.administer { try await body($0, act) }
+        try await Progress.showing(plan.action) {
+            try await options.administer { try await body($0, act) }
+        }
         try options.output.show(plan.done(by: act))
+    }
+}
+
+extension ExecutionOptions {
+    /// Makes a change to the registry at once if it touches no live user, and with `--execute` only otherwise.
+    /// - Parameter result: Shown after a change that was made at once.
+    func carryOut(
+        _ plan: Plan, touching impact: RegistryImpact, _ options: GlobalOptions, showing result: some CommandResult,
+        _ body: (Administration, AdministrativeAct) async throws -> Void
+    ) async throws {
+        guard !execute, impact.touchesNobody else { return try await carryOut(plan, options, body) }
+        let act = options.act(why)
+        try await options.administer { try await body($0, act) }
+        try options.output.show(result)
     }
 }
 

@@ -10,7 +10,8 @@ struct NativeSSOCommand: CommandGroup {
         abstract: "A token-exchange broker for OpenID Connect Native SSO.",
         version: "0.1.0",
         subcommands: [
-            ServeCommand.self, SignerCommand.self, HealthcheckCommand.self, MigrateCommand.self, ConfigCommand.self,
+            ServeCommand.self, SignerCommand.self, HealthcheckCommand.self, DoctorCommand.self, MigrateCommand.self,
+            ConfigCommand.self,
             KeyCommand.self,
             JWKSCommand.self, MetadataCommand.self, ClientCommand.self, GroupCommand.self, ScopeCommand.self,
             RegistryFileCommand.self, SessionCommand.self, GrantCommand.self, DeviceCommand.self,
@@ -39,8 +40,13 @@ struct NativeSSOCommand: CommandGroup {
 
     /// Runs one command line, and reports its failure.
     static func status(of arguments: [String]) async -> ExitStatus {
+        let path = CommandPath(arguments)
         do {
-            var command = try parseAsRoot(arguments)
+            if path.asksForHelp, let unknown = path.unknown {
+                throw CommandFailure.usage("there is no command '\(unknown)'\(path.didYouMean)")
+            }
+            // Completions ask the registry.
+            var command = try await asyncParseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -48,29 +54,31 @@ struct NativeSSOCommand: CommandGroup {
             }
             return .done
         } catch {
-            return conclude(error, arguments)
+            return conclude(error, arguments, path)
         }
     }
 
-    private static func conclude(_ error: any Error, _ arguments: [String]) -> ExitStatus {
+    private static func conclude(_ error: any Error, _ arguments: [String], _ path: CommandPath) -> ExitStatus {
         // Arguments that do not parse have no options yet.
         let output = CommandOutput(format: arguments.prefix { $0 != "--" }.contains("--json") ? .json : .text)
         do throws(CommandFailure) {
-            try settle(error)
+            try settle(error, path)
             return .done
         } catch {
-            output.report(error)
+            output.report(error, hint: path.hint)
             return error.status
         }
     }
 
     /// Answers `--help` and `--version`, which ArgumentParser gives as errors; throws everything else.
-    private static func settle(_ error: any Error) throws(CommandFailure) {
+    private static func settle(_ error: any Error, _ path: CommandPath) throws(CommandFailure) {
         if let failure = CommandFailure(causedBy: error) { throw failure }
         switch exitCode(for: error) {
         case .success:
-            try StandardStream.output.write(Array(fullMessage(for: error).utf8) + [UInt8(ascii: "\n")])
-        case .validationFailure: throw .usage(message(for: error))
+            let text = fullMessage(for: error)
+            let lines = [text] + (text.hasPrefix("OVERVIEW: ") ? path.example : [])
+            try StandardStream.output.write(Array((lines.joined(separator: "\n") + "\n").utf8))
+        case .validationFailure: throw .usage(message(for: error) + path.didYouMean)
         default: throw .infrastructure(String(describing: error))
         }
     }

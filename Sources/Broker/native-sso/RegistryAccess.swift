@@ -9,27 +9,10 @@ import Synchronization
 
 extension GlobalOptions {
     /// Runs a command with the registry.
-    func administer<Value: Sendable>(_ body: (Administration) async throws -> Value) async throws -> Value {
-        var connection = try configuration().database.connection(pool: 1)
-        // A person waits. A longer wait is better than a request to try again.
-        connection.callDeadline = .seconds(30)
-        connection.statementTimeout = .seconds(60)
-        connection.queueWait = .seconds(5)
-        let failure = ConnectionFailure()
-        let pool = ConnectionPool(connection) { failure.note($0) }
-        let result: Result<Value, any Error>
-        do {
-            do throws(PostgresError) {
-                try await pool.waitUntilConnected(within: .seconds(5))
-            } catch {
-                throw CommandFailure(error, connecting: failure.message)
-            }
-            result = .success(try await body(Administration(pool: pool)))
-        } catch {
-            result = .failure(error)
-        }
-        await pool.shutdown()
-        return try result.get()
+    func administer<Value: Sendable>(
+        _ body: (Administration) async throws -> Value
+    ) async throws -> Value {
+        try await read { $0.database() }.administer(within: .seconds(5), body)
     }
 
     func act(_ why: ReasonOption) -> AdministrativeAct {
@@ -41,6 +24,32 @@ extension GlobalOptions {
 }
 
 extension Configuration.Database {
+    /// - Parameter patience: How long to wait for a connection.
+    func administer<Value: Sendable>(
+        within patience: Duration, _ body: (Administration) async throws -> Value
+    ) async throws -> Value {
+        var connection = try connection(pool: 1)
+        // A person waits. A longer wait is better than a request to try again.
+        connection.callDeadline = .seconds(30)
+        connection.statementTimeout = .seconds(60)
+        connection.queueWait = .seconds(5)
+        let failure = ConnectionFailure()
+        let pool = ConnectionPool(connection) { failure.note($0) }
+        let result: Result<Value, any Error>
+        do {
+            do throws(PostgresError) {
+                try await pool.waitUntilConnected(within: patience)
+            } catch {
+                throw CommandFailure(error, connecting: failure.message)
+            }
+            result = .success(try await body(Administration(pool: pool)))
+        } catch {
+            result = .failure(error)
+        }
+        await pool.shutdown()
+        return try result.get()
+    }
+
     /// How to reach the database.
     func connection(pool: Int) throws(CommandFailure) -> PostgresConfiguration {
         do throws(PostgresConfigurationError) {

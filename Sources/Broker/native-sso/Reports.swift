@@ -13,7 +13,7 @@ struct RequestReport: ObjectResult {
         records.flatMap { record in
             let explanation = AuditExplanation(record)
             let trace = record.trace.map { "  Trace \($0.description.filter { $0 != "-" })" }
-            return ["\(record.time.rfc3339)  \(record.kind)\(trace ?? "")", "  \(explanation.sentence)"]
+            return ["\(Cell.instant(record.time).shown)  \(record.kind)\(trace ?? "")", "  \(explanation.sentence)"]
                 + (explanation.remedy.map { ["  \($0)"] } ?? [])
         }
     }

@@ -67,19 +67,29 @@ import Testing
     // MARK: Usage
 
     @Test(arguments: [
-        (["frobnicate", "--x"], "Unknown option '--x'"),
-        (["frobnicate"], "Unexpected argument 'frobnicate'"),
-        (["config", "check", "extra"], "Unexpected argument 'extra'"),
-        (["config", "check", "--password", "hunter2"], "Unknown option '--password'"),
-        (["config", "check", "--config"], "Missing value for '--config <file>'"),
-        (["--\u{1B}[2J"], "Unknown option '--\\u{1b}[2J'"),
-        (["config"], "Name a subcommand: check."),
+        (["frobnicate", "--xylophone"], "Unknown option '--xylophone'", ""),
+        (["frobnicate"], "Unexpected argument 'frobnicate'", ""),
+        (["clint", "list"], "2 unexpected arguments: 'clint', 'list'; did you mean client?", ""),
+        (["client", "lst"], "Unexpected argument 'lst'; did you mean list?", " client"),
+        (
+            ["--config", "x", "client", "secret", "rotat"], "Unexpected argument 'rotat'; did you mean rotate?",
+            " client secret"
+        ),
+        (["client", "show"], "Missing expected argument '<id>'", " client show"),
+        (["config", "check", "extra"], "Unexpected argument 'extra'", " config check"),
+        (["config", "check", "--password", "hunter2"], "Unknown option '--password'", " config check"),
+        (["config", "check", "--config"], "Missing value for '--config <file>'", " config check"),
+        (["--\u{1B}[2J"], "Unknown option '--\\u{1b}[2J'", ""),
+        (["config"], "Name a subcommand: init, check, show, schema.", " config"),
+        (["help", "frobnicate"], "there is no command 'frobnicate'", ""),
+        (["help", "client", "ad"], "there is no command 'ad'; did you mean add?", " client"),
+        (["help", "client", "add", "x"], "there is no command 'x'", " client add"),
     ])
-    func misuseIsOneLineAndAHint(arguments: [String], expected: String) async throws {
+    func misuseIsOneLineAndAHint(arguments: [String], expected: String, command: String) async throws {
         let run = try await BuiltCommand(arguments)
         #expect(run.status == 2)
         #expect(run.output == "")
-        #expect(run.error == "native-sso: \(expected)\nSee 'native-sso --help'.\n")
+        #expect(run.error == "native-sso: \(expected)\nSee 'native-sso\(command) --help'.\n")
     }
 
     @Test func misuseIsOneObjectAsJSON() async throws {
@@ -107,6 +117,13 @@ import Testing
         #expect(run.status == 0)
         #expect(!run.output.isEmpty)
         #expect(run.error == "")
+    }
+
+    @Test(arguments: [["client", "add", "--help"], ["help", "client", "add"], ["--json", "client", "add", "-h"]])
+    func helpEndsWithAnExample(arguments: [String]) async throws {
+        let run = try await BuiltCommand(arguments)
+        #expect(run.status == 0)
+        #expect(run.output.contains("\nEXAMPLE:\n  native-sso client add app1 --audience https://api.example.com"))
     }
 
     // MARK: Standard output

@@ -30,6 +30,29 @@ import Testing
                 + #"{"client_id":"a-much-longer-name","live":false,"since":null}]}"#)
     }
 
+    /// A row is as wide as `a-much-longer-name` with the others: 48 columns.
+    @Test(arguments: [nil, 46, 45]) func aTableThatDoesNotFitIsShownThingByThing(width: Int?) {
+        let table = Table(
+            "apps",
+            [
+                ["client_id": .text("mail"), "live": .flag(true), "since": .instant(UnixTime(seconds: 0))],
+                ["client_id": .text("a-much-longer-name"), "live": .flag(false), "since": .none],
+            ], row: \Record.self)
+        let lines = Presentation.$current.withValue(Presentation(width: width)) { table.lines }
+        guard width == 45 else { return #expect(lines == table.lines) }
+        #expect(
+            lines == [
+                "client id: mail", "live:      yes", "since:     1970-01-01T00:00:00Z", "",
+                "client id: a-much-longer-name", "live:      no", "since:     -",
+            ])
+    }
+
+    @Test func aPageSaysWhereTheNextBegins() {
+        let table = Table("apps", ["mail"]) { ["client_id": .text($0)] }
+        #expect(Page(table: table, next: "x.1").lines == ["CLIENT ID", "mail", "There may be more: --after x.1"])
+        #expect(json(Page(table: table, next: nil)) == #"{"apps":[{"client_id":"mail"}],"next":null}"#)
+    }
+
     @Test func nothingIsSaidInWords() {
         let table = Table("sharing_groups", [], row: \Record.self)
         #expect(table.lines == ["no sharing groups"])

@@ -79,6 +79,8 @@ struct ProviderKeyArchiveTests {
             #expect(try await broker.post(unseen.exchange(by: "app2")).status == 400)
 
             for kid in ["new/1", Base64URL.encode(try installation.identityProviderKey.publicKey.thumbprint)] {
+                let plan = try await installation.succeed("idp-key", "revoke", kid)
+                #expect(plan.contains("at most those with ") && plan.contains(" of 1 user"), "\(plan)")
                 try await installation.succeed("idp-key", "revoke", kid, "--execute", "--reason", "stolen")
             }
             for login in [login, old] {

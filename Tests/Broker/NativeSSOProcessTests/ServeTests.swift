@@ -269,7 +269,7 @@ struct ServeTests {
             try await broker.waitUntilReady()
             let login = try Login(installation, sid: "sid-1")
             #expect(try await broker.post(login.exchange(by: "app2")).status == 200)
-            try await installation.succeed("client", "disable", "app2")
+            try await installation.succeed("client", "disable", "app2", "--execute", "--reason", "test")
             // This does not depend on the refresh interval: the statement that grants reads the client again.
             #expect(try await broker.post(login.exchange(by: "app2")).status == 400)
         }

@@ -54,8 +54,9 @@ import Testing
         let first = try await broker.token(try logins.exchange(logins.login()))
         #expect(try Self.algorithm(first.accessToken) == .es256)
         try await installation.command(
-            "client", "update", "app-two", "--signing-algorithm", "RS256", "--id-token", "--id-token-algorithm", "EdDSA"
-        )
+            "client", "update", "app-two", "--signing-algorithm", "RS256", "--id-token", "--id-token-algorithm",
+            "EdDSA",
+            "--execute", "--reason", "test")
         broker.process.signal(SIGHUP)
         let keys = try JSONWebKeySet(document: Array(try await broker.get("/.well-known/jwks.json").text.utf8))
         var second = try await broker.token(try logins.exchange(logins.login()))

@@ -37,7 +37,8 @@ struct KeyTokenTests {
         let sql = try installation.session()
         try await sql.rows(
             "UPDATE native_sso.signing_key SET state = 'active', activated_at = now() WHERE algorithm = 'ES384'")
-        try await installation.command("client", "update", "app-two", "--signing-algorithm", "ES384")
+        try await installation.command(
+            "client", "update", "app-two", "--signing-algorithm", "ES384", "--execute", "--reason", "test")
 
         try await installation.withBroker(environment: environment) { broker in
             let family = try await logins.family(at: broker)

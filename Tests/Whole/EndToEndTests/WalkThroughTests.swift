@@ -103,7 +103,8 @@ import Testing
     @Test func aLoginThatIsAskedFor() async throws {
         let run = try await Development.shared
         let demanded = try await run.development.command(
-            "client", "update", Development.target, "--max-auth-age", "10s", "--min-acr", "urn:example:acr:password")
+            "client", "update", Development.target, "--max-auth-age", "10s", "--min-acr", "urn:example:acr:password",
+            "--execute", "--reason", "test")
         #expect(demanded.status == 0 && !demanded.output.contains("warning: app-two"), "\(demanded.output)")
         let login = try await run.logIn(.deviceSecret)
         // The change is in use soon, and the login is soon too old.
@@ -122,7 +123,8 @@ import Testing
         let exchanged = try await run.token(run.exchange(renewed, .deviceSecret))
         #expect(exchanged.status == 200, "\(exchanged.text)")
         let withdrawn = try await run.development.command(
-            "client", "update", Development.target, "--no-max-auth-age", "--no-min-acr")
+            "client", "update", Development.target, "--no-max-auth-age", "--no-min-acr", "--execute", "--reason", "test"
+        )
         #expect(withdrawn.status == 0, "\(withdrawn.output)")
         // The tests that follow have logins as old as they like.
         _ = try await eventually("any login is enough", within: .seconds(60), every: .seconds(1)) {

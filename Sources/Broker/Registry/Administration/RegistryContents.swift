@@ -30,6 +30,12 @@ package struct LiveGrants: Sendable, Hashable {
     package let count: Int64
 }
 
+/// Live grants and the users who have them.
+package struct LiveCount: Sendable, Hashable {
+    package let grants: Int64
+    package let users: Int64
+}
+
 extension Administration {
     /// Reads everything at one serial number.
     package func registryContents() async throws(AdministrationError) -> RegistryContents {
@@ -60,9 +66,9 @@ extension Administration {
         }
     }
 
-    /// The live grants of each client. Reads every grant.
-    package func liveGrants() async throws(AdministrationError) -> [LiveGrants] {
-        try await rows(RegistryFileStatements.liveGrants) { row in
+    /// The live grants that clients have, or have from logins of each other. Reads every grant.
+    package func liveGrants(of clients: some Collection<ClientID>) async throws(AdministrationError) -> [LiveGrants] {
+        try await rows(RegistryFileStatements.liveGrants, [.textArray(clients.map(\.string))]) { row in
             LiveGrants(
                 client: try row.identifier(try row.text(0), "client_id"),
                 source: try row.identifier(try row.text(1), "source_client_id"),
@@ -70,12 +76,44 @@ extension Administration {
         }
     }
 
+    /// The users of live grants. Reads every grant.
+    package func users(of grants: [LiveGrants]) async throws(AdministrationError) -> Int64 {
+        let counts = try await rows(
+            RegistryFileStatements.users,
+            [
+                .textArray(grants.map(\.client.string)), .textArray(grants.map(\.source.string)),
+                .textArray(grants.map(\.issuer.string)),
+            ]
+        ) { try $0.int64(0) }
+        return counts.first ?? 0
+    }
+
+    /// Counts live grants and their users. Reads every grant.
+    /// - Parameters:
+    ///   - scope: Only grants that have it.
+    ///   - issuer: Only grants of logins at this IdP.
+    ///   - since: Only grants of sessions that began then or later.
+    package func liveCount(
+        client: ClientID? = nil, scope: String? = nil, issuer: Issuer? = nil, since: UnixTime? = nil
+    ) async throws(AdministrationError) -> LiveCount {
+        let counts = try await rows(
+            RegistryFileStatements.liveCount,
+            [
+                .optionalText(client?.string), .optionalText(scope), .optionalText(issuer?.string),
+                .optionalInt64(since?.seconds),
+            ]
+        ) { LiveCount(grants: try $0.int64(0), users: try $0.int64(1)) }
+        return counts.first ?? LiveCount(grants: 0, users: 0)
+    }
+
     /// For a transaction over the whole registry.
     static let longDeadline: Duration = .seconds(300)
 }
 
 enum RegistryFileStatements {
-    static let all = [lockSerial, managers, liveGrants, manageClients, manageGroups, manageMembers, manageScopes]
+    static let all = [
+        lockSerial, managers, liveGrants, users, liveCount, manageClients, manageGroups, manageMembers, manageScopes,
+    ]
 
     static let lockSerial = Statement("SELECT serial FROM native_sso.registry_serial FOR UPDATE")
 
@@ -89,12 +127,34 @@ enum RegistryFileStatements {
         UNION ALL SELECT 'scope', name::text, '', managed_by::text FROM native_sso.scope WHERE managed_by IS NOT NULL
         """)
 
+    /// $1 clients.
     static let liveGrants = Statement(
         """
         SELECT g.client_id::text, g.source_client_id::text, s.idp_issuer::text, count(*)
         FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
         WHERE g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now()
+            AND (g.client_id = ANY ($1) OR g.source_client_id = ANY ($1))
         GROUP BY 1, 2, 3
+        """)
+
+    /// $1 clients, $2 source clients and $3 issuers, which belong together.
+    static let users = Statement(
+        """
+        SELECT count(DISTINCT (s.idp_issuer, s.subject))
+        FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
+        WHERE g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now()
+            AND (g.client_id, g.source_client_id, s.idp_issuer) IN (
+                SELECT client, source, issuer FROM unnest($1::text[], $2::text[], $3::text[]) AS t (client, source, issuer))
+        """)
+
+    /// $1 client, $2 scope, $3 issuer, $4 seconds since 1970; NULL: all.
+    static let liveCount = Statement(
+        """
+        SELECT count(*), count(DISTINCT (s.idp_issuer, s.subject))
+        FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
+        WHERE g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now()
+            AND ($1::text IS NULL OR g.client_id = $1) AND ($2::text IS NULL OR $2 = ANY (g.scope::text[]))
+            AND ($3::text IS NULL OR s.idp_issuer = $3) AND ($4::bigint IS NULL OR s.created_at >= to_timestamp($4))
         """)
 
     // $1 file; then the items.

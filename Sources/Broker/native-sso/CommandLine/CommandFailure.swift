@@ -42,8 +42,8 @@ enum CommandFailure: Error, Sendable {
     /// Not yet escaped for a terminal.
     var lines: [String] {
         switch self {
-        case .refused(let message), .notFound(let message), .infrastructure(let message): ["native-sso: \(message)"]
-        case .usage(let message): ["native-sso: \(message)", "See 'native-sso --help'."]
+        case .refused(let message), .notFound(let message), .usage(let message), .infrastructure(let message):
+            ["native-sso: \(message)"]
         case .configuration(let error): error.problems.map { $0.line(file: error.file) }
         case .outputClosed: []
         }

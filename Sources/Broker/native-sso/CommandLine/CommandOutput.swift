@@ -6,11 +6,14 @@ struct CommandOutput: Sendable {
     enum Format: Sendable { case text, json }
 
     let format: Format
+    var isUTC = true
 
     func show(_ result: some CommandResult) throws(CommandFailure) {
         switch format {
         case .text:
-            try StandardStream.output.write(Self.text(result.lines))
+            let presentation = Presentation(width: StandardStream.output.width, isUTC: isUTC)
+            try StandardStream.output.write(
+                Self.text(Presentation.$current.withValue(presentation) { result.lines }))
         case .json:
             try StandardStream.output.write(Self.json { result.write(to: &$0) })
         }
@@ -22,10 +25,13 @@ struct CommandOutput: Sendable {
     }
 
     /// Reports a failure on standard error. If that write fails, the report is lost.
-    func report(_ failure: CommandFailure) {
+    /// - Parameter hint: Where to read more about a mistake on the command line.
+    func report(_ failure: CommandFailure, hint: String? = nil) {
         if case .outputClosed = failure { return }
+        var lines = failure.lines
+        if case .usage = failure, let hint { lines.append(hint) }
         switch format {
-        case .text: try? StandardStream.error.write(Self.text(failure.lines))
+        case .text: try? StandardStream.error.write(Self.text(lines))
         case .json: try? StandardStream.error.write(Self.json { failure.write(to: &$0) })
         }
     }

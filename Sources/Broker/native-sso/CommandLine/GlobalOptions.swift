@@ -5,24 +5,35 @@ import Synchronization
 /// The options of every command, before or after its name.
 struct GlobalOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The configuration file.", valueName: "file"))
-    var config = "/etc/native-sso/native-sso.yaml"
+    var config = standardFile
 
     @Flag(help: "Print results and errors as JSON.")
     var json = false
 
-    var output: CommandOutput { CommandOutput(format: json ? .json : .text) }
+    @Flag(help: "Show times in UTC, not in the time zone of this machine or of TZ. JSON always has UTC.")
+    var utc = false
 
-    /// A command may read the configuration more than once.
-    private static let hasWarned = Atomic(false)
+    var output: CommandOutput { CommandOutput(format: json ? .json : .text, isUTC: utc) }
 
-    /// Reads the configuration and prints its warnings on standard error, once in a process.
-    func configuration() throws(ConfigurationError) -> Configuration {
-        let result = try readConfiguration()
-        guard !Self.hasWarned.exchange(true, ordering: .relaxed) else { return result.configuration }
-        output.warn(result.warnings.map { $0.line(file: config, isWarning: true) })
-        return result.configuration
+    static let standardFile = "/etc/native-sso/native-sso.yaml"
+
+    /// A command may read a part of the configuration more than once.
+    private static let warned = Mutex<Set<ConfigurationProblem>>([])
+
+    /// Reads what `part` takes of the configuration, so that a command needs no more than it uses. Prints each warning
+    /// on standard error, once in a process.
+    /// - Parameter openingFiles: Whether the files that the part names are opened, such as that of a password.
+    func read<Part>(
+        openingFiles: Bool = true, _ part: (Section) -> Part?
+    ) throws(ConfigurationError) -> Part {
+        let (value, warnings) = try ConfigurationReader.read(
+            file: config, environment: ProcessInfo.processInfo.environment, openingFiles: openingFiles, part)
+        let fresh = Self.warned.withLock { warned in warnings.filter { warned.insert($0).inserted } }
+        output.warn(fresh.map { $0.line(file: config, isWarning: true) })
+        return value
     }
 
+    /// Reads all of it, as `serve` does.
     func readConfiguration() throws(ConfigurationError) -> ConfigurationReader.Result {
         try ConfigurationReader.read(file: config, environment: ProcessInfo.processInfo.environment)
     }

@@ -42,6 +42,10 @@ struct Table: ObjectResult {
         let titles = first.fields.map { $0.name.uppercased().replacing("_", with: " ") }
         let texts = [titles] + rows.map { $0.fields.map(\.value.shown) }
         let widths = titles.indices.map { column in texts.map { $0[column].unicodeScalars.count }.max() ?? 0 }
+        // A broken line is hard to read: a row that does not fit is shown like one thing.
+        if let width = Presentation.current.width, widths.reduce(2 * (widths.count - 1), +) > width {
+            return Array(rows.map(\.lines).joined(separator: [""]))
+        }
         return texts.map { row in
             let padded = zip(row, widths).map { text, width in
                 text + String(repeating: " ", count: width - text.unicodeScalars.count)
@@ -55,13 +59,27 @@ struct Table: ObjectResult {
     }
 }
 
+/// One page of a listing.
+struct Page: ObjectResult {
+    let table: Table
+    /// For `--after`; `nil`: this is the last page.
+    let next: String?
+
+    var lines: [String] { table.lines + (next.map { ["There may be more: --after \($0)"] } ?? []) }
+
+    func members(to json: inout JSONWriter) {
+        table.members(to: &json)
+        Cell(next).write(as: "next", to: &json)
+    }
+}
+
 /// One value of a ``Table`` or ``Record``.
 enum Cell: Sendable, Hashable {
     case text(String)
     case list([String])
     case number(Int64)
     case flag(Bool)
-    /// RFC 3339, in UTC, in both forms.
+    /// RFC 3339: in UTC for programs, in local time for people.
     case instant(UnixTime)
     case none
 
@@ -78,7 +96,7 @@ enum Cell: Sendable, Hashable {
         case .list(let texts): texts.isEmpty ? "-" : texts.map(TerminalText.escaped).joined(separator: " ")
         case .number(let number): String(number)
         case .flag(let flag): flag ? "yes" : "no"
-        case .instant(let instant): instant.rfc3339
+        case .instant(let instant): instant.shown(.current)
         case .none: "-"
         }
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import NativeSSO
-import Registry
+package import Registry
+import StrictCoding
 
 struct AccountCommand: CommandGroup {
     static let configuration = CommandConfiguration(
@@ -16,12 +17,12 @@ struct AccountListCommand: AsyncParsableCommand {
     @Option(help: "Only accounts of this identity provider.")
     var issuer: Issuer?
 
-    @OptionGroup var page: LimitOption
+    @OptionGroup var page: PageOptions<DisabledAccount.Position>
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
         let accounts = try await options.administer {
-            try await $0.disabledAccounts(of: issuer, limit: page.limit)
+            try await $0.disabledAccounts(of: issuer, limit: page.limit, after: page.after)
         }
         let table = Table("accounts", accounts) {
             [
@@ -29,8 +30,7 @@ struct AccountListCommand: AsyncParsableCommand {
                 "disabled_at": .instant($0.disabledAt),
             ]
         }
-        try options.output.show(table)
-        options.output.warn(page.warning(accounts.count, "accounts"))
+        try options.output.show(page.page(accounts, position: \.position, table))
     }
 }
 
@@ -51,7 +51,7 @@ struct AccountEnableCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let issuer = try provider.issuer(options.configuration())
+        let issuer = try provider.issuer(options)
         let found = try await options.administer { try await $0.disabledAccounts(of: issuer, sub, limit: 1) }
         guard let account = found.first else { throw CommandFailure.refused("the account is not disabled") }
         let plan = Plan(
@@ -61,5 +61,23 @@ struct AccountEnableCommand: AsyncParsableCommand {
                 "the user may log in again; sessions that ended stay ended",
             ])
         try await execution.carryOut(plan, options) { try await $0.enable(account, $1) }
+    }
+}
+
+/// The place of an account in the listing, as one word.
+extension DisabledAccount.Position: ExpressibleByArgument, CustomStringConvertible {
+    package init?(argument: String) {
+        guard let octets = Base64URL.decode(argument), let text = String(validating: octets, as: UTF8.self) else {
+            return nil
+        }
+        let parts = text.split(separator: " ", maxSplits: 2).map(String.init)
+        guard parts.count == 3, let seconds = Int64(parts[0]), let issuer = Issuer(parts[1]),
+            let subject = Subject(parts[2])
+        else { return nil }
+        self.init(disabledAt: UnixTime(seconds: seconds), issuer: issuer, subject: subject)
+    }
+
+    package var description: String {
+        Base64URL.encode(Array("\(disabledAt.seconds) \(issuer) \(subject)".utf8))
     }
 }

@@ -38,10 +38,7 @@ struct AuditListCommand: AsyncParsableCommand {
     @Option(parsing: .unconditional, help: "Only events of the sessions of this name: see `session list`.")
     var sid: SessionID?
 
-    @Option(help: ArgumentHelp("Continue a listing: `next` of the previous page.", valueName: "next"))
-    var after: AuditRecord.Position?
-
-    @OptionGroup var page: LimitOption
+    @OptionGroup var page: PageOptions<AuditRecord.Position>
     @OptionGroup var options: GlobalOptions
 
     mutating func validate() throws {
@@ -57,14 +54,14 @@ struct AuditListCommand: AsyncParsableCommand {
         selection.kind = kind
         selection.client = client
         selection.sessions = session.map { [$0] }
-        let issuer = try sid.map { _ in try provider.issuer(options.configuration()) }
+        let issuer = try sid.map { _ in try provider.issuer(options) }
         let records = try await options.administer { registry in
             if let issuer, let sid {
                 let found = try await registry.sessions(.session(issuer, sid), liveOnly: false, limit: 1000)
                 guard !found.isEmpty else { throw AdministrationError.notFound("this session") }
                 selection.sessions = found.map(\.id)
             }
-            return try await registry.audit(selection, limit: page.limit, before: after)
+            return try await registry.audit(selection, limit: page.limit, before: page.after)
         }
         let next = records.count == page.limit ? records.last?.position : nil
         try options.output.show(AuditListing(records: records, next: next))

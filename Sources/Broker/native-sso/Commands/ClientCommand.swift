@@ -46,15 +46,16 @@ struct ClientAddCommand: AsyncParsableCommand {
 
 struct ClientUpdateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "update", abstract: "Change the given settings; keep the others.")
+        commandName: "update", abstract: "Change the given settings; keep the others.",
+        discussion: "If live grants follow the change, it shows how many, and needs --execute.")
 
     @Argument(help: "The client_id.") var id: ClientID
     @OptionGroup var settings: ClientSettings
-    @OptionGroup var why: ReasonOption
+    @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let changed = try await options.change(id, why) { settings.change(&$0) }
+        let changed = try await options.change(id, execution, "update") { settings.change(&$0) }
         if settings.allowedScope != nil { options.output.warn(changed.scopeWarnings) }
         guard changed.asksForStepUp else { return }
         let groups = try await options.administer { try await $0.groups() }
@@ -69,37 +70,56 @@ struct ClientEnableCommand: AsyncParsableCommand {
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws { try await options.change(id, why) { $0.isEnabled = true } }
+    func run() async throws {
+        let enabled = try await options.administer { registry in
+            var client = try await registry.require(id)
+            client.isEnabled = true
+            try await registry.checkAlgorithms(of: client)
+            try await registry.update(client, options.act(why))
+            return client
+        }
+        try options.output.show(Record(enabled))
+    }
 }
 
 struct ClientDisableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "disable", abstract: "Refuse all requests of a client until you enable it again.")
+        commandName: "disable", abstract: "Refuse all requests of a client until you enable it again.",
+        discussion: "If it has live grants, it shows how many, and needs --execute.")
 
     @Argument(help: "The client_id.") var id: ClientID
-    @OptionGroup var why: ReasonOption
+    @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws { try await options.change(id, why) { $0.isEnabled = false } }
+    func run() async throws { try await options.change(id, execution, "disable") { $0.isEnabled = false } }
 }
 
 extension GlobalOptions {
     /// A change to a client that exists.
     @discardableResult
     fileprivate func change(
-        _ id: ClientID, _ why: ReasonOption, _ change: (inout Client) -> Void
+        _ id: ClientID, _ execution: ExecutionOptions, _ action: String, _ change: (inout Client) -> Void
     ) async throws -> Client {
-        let changed = try await administer { registry in
-            var changed = try await registry.require(id)
+        let (changed, step, impact) = try await administer { registry in
+            let contents = try await registry.registryContents()
+            guard let old = contents.clients.first(where: { $0.id == id }) else {
+                throw AdministrationError.notFound("client \(id)")
+            }
+            var changed = old
             change(&changed)
             if let defect = changed.scopeDefect {
                 throw AdministrationError.refused("the default scope \(defect.message)")
             }
             try await registry.checkAlgorithms(of: changed)
-            try await registry.update(changed, act(why))
-            return changed
+            let step = RegistryPlan.Step(
+                .update, "client \(id)", RegistryPlan.Step.difference(Record(old), Record(changed)), client: id,
+                .updateClient(changed))
+            return (changed, step, try await RegistryImpact.of(RegistryPlan(step, on: contents), in: registry))
         }
-        try output.show(Record(changed))
+        let plan = Plan("\(action) client \(id)", step, impact)
+        try await execution.carryOut(plan, touching: impact, self, showing: Record(changed)) {
+            try await $0.update(changed, $1)
+        }
         return changed
     }
 }
@@ -138,14 +158,16 @@ struct ClientRemoveCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let groups = try await options.administer { registry in
+        let step = RegistryPlan.Step(.remove, "client \(id)", client: id, .removeClient(id))
+        let (groups, impact) = try await options.administer { registry in
             _ = try await registry.require(id)
-            return try await registry.groups()
+            let contents = try await registry.registryContents()
+            return (contents.groups, try await RegistryImpact.of(RegistryPlan(step, on: contents), in: registry))
         }
         let memberships = groups.filter { $0.members.contains { $0.client == id } }
         let plan = Plan(
-            "remove client \(id)",
-            consequences: memberships.map { "it leaves group \($0.id)" } + ["every refresh token it holds ends"])
+            "remove client \(id)", step, impact,
+            further: memberships.map { "it leaves group \($0.id)" } + ["every refresh token it holds ends"])
         try await execution.carryOut(plan, options) { try await $0.removeClient(id, $1) }
     }
 }

@@ -17,7 +17,7 @@ struct ClientSecretCommand: CommandGroup {
 struct ClientSecretRotateCommand: RegistryCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate", abstract: "Create a secret and show it once. The previous one stays valid.",
-        discussion: "The broker keeps only a digest. Replace a lost secret.")
+        discussion: "The broker keeps only a digest. Replace a lost secret. No live grant is touched before `retire`.")
 
     @Argument(help: "The client.") var client: ClientID
     @OptionGroup var why: ReasonOption
@@ -65,13 +65,20 @@ struct ClientSecretRetireCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let live = try await options.administer { try await $0.liveSecrets(of: client) }
+        let (live, grants) = try await options.administer { registry in
+            (try await registry.liveSecrets(of: client), try await registry.liveCount(client: client))
+        }
         guard let digest = live.first(where: { $0.digest.label.hasSameOctets(as: secret) })?.digest else {
             throw AdministrationError.notFound("secret \(secret) of client \(client)")
         }
         let plan = Plan(
             "retire secret \(secret) of client \(client)",
-            consequences: live.count == 1 ? ["it is the only one: the client can do nothing until it has another"] : [])
+            consequences: [
+                live.count == 1
+                    ? "it is the only one: the client can do nothing until it has another"
+                    : "requests with this secret are refused; the other one stays valid",
+                "the client has \(grants.words)",
+            ])
         try await execution.carryOut(plan, options) { try await $0.retireSecret(digest, of: client, $1) }
     }
 }
@@ -159,13 +166,20 @@ struct ClientKeyRemoveCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let keys = try await options.administer { try await $0.signingKeys(of: client) }
+        let (keys, grants) = try await options.administer { registry in
+            (try await registry.signingKeys(of: client), try await registry.liveCount(client: client))
+        }
         guard keys.contains(where: { $0.key.id == kid }) else {
             throw AdministrationError.notFound("key \(kid) of client \(client)")
         }
         let plan = Plan(
             "remove key \(kid) of client \(client)",
-            consequences: keys.count == 1 ? ["it is the only one: the client can do nothing until it has another"] : [])
+            consequences: [
+                keys.count == 1
+                    ? "it is the only one: the client can do nothing until it has another"
+                    : "assertions of this key are refused; \(keys.count - 1) other\(keys.count == 2 ? " stays" : "s stay") valid",
+                "the client has \(grants.words)",
+            ])
         try await execution.carryOut(plan, options) { try await $0.removeKey(kid, of: client, $1) }
     }
 }

@@ -17,7 +17,7 @@ struct DeviceOptions: ParsableArguments {
     @OptionGroup var provider: IssuerOption
 
     func find(_ options: GlobalOptions) async throws -> DeviceRecord {
-        let issuer = try provider.issuer(options.configuration())
+        let issuer = try provider.issuer(options)
         return try await options.administer { try await $0.device(digest, at: issuer) }
     }
 }

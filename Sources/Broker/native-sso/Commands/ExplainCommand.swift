@@ -67,11 +67,13 @@ struct ExplainCommand: AsyncParsableCommand {
                     + "Of a flood of refusals the audit keeps a sample, for as long as `retention show` says")
         }
         try options.output.show(RequestReport(requestID: requestID, records: records))
-        options.output.warn(page.warning(records.count, "events"))
+        if records.count == Int(page.limit) {
+            options.output.warn(["There may be more events than --limit \(page.limit)."])
+        }
     }
 
     private func explain(_ from: ClientID, _ to: ClientID) async throws {
-        let configured = try options.configuration().identityProviders
+        let configured = try options.read(openingFiles: false) { $0.identityProviders($0.sessions()) }
         if let issuer, !configured.contains(where: { $0.issuer == issuer }) {
             throw CommandFailure.notFound("the identity provider \(issuer) is not configured")
         }

@@ -19,7 +19,7 @@ struct JWKSExportCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let provider = try options.configuration().keys.provider()
+        let provider = try options.read { $0.keys() }.provider()
         let rows = try await options.administer { try await $0.keys() }
         let keys = await KeySet(rows.records, from: provider)
         // If the set lacks a key, its readers refuse that key's tokens.
@@ -45,7 +45,7 @@ struct MetadataExportCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let configuration = try options.configuration()
+        let configuration = try options.read(openingFiles: false) { Configuration(reading: $0) }
         var metadata = ServerMetadata(configuration)
         metadata.authorizationEndpoint = try login(configuration)
         metadata.scopes = try await options.administer { try await $0.clients() }.allowedScopes

@@ -26,7 +26,7 @@ struct GrantListCommand: AsyncParsableCommand {
     @Flag(help: "Include revoked and expired ones.")
     var ended = false
 
-    @OptionGroup var page: LimitOption
+    @OptionGroup var page: PageOptions<UniqueID>
     @OptionGroup var options: GlobalOptions
 
     mutating func validate() throws {
@@ -39,15 +39,14 @@ struct GrantListCommand: AsyncParsableCommand {
     func run() async throws {
         let selection = try selection()
         let grants = try await options.administer {
-            try await $0.grants(selection, liveOnly: !ended, limit: page.limit)
+            try await $0.grants(selection, liveOnly: !ended, limit: page.limit, before: page.after)
         }
-        try options.output.show(Table("grants", grants, row: Record.init))
-        options.output.warn(page.warning(grants.count, "grants"))
+        try options.output.show(page.page(grants, position: \.id, Table("grants", grants, row: Record.init)))
     }
 
     private func selection() throws -> GrantSelection {
         if let client { return .client(client) }
-        let issuer = try provider.issuer(options.configuration())
+        let issuer = try provider.issuer(options)
         if let sid { return .session(issuer, sid) }
         guard let sub else { throw CommandFailure.usage("Say which grants: --sid, --sub or --client.") }
         return .subject(issuer, sub)
@@ -92,6 +91,7 @@ struct GrantRevokeCommand: AsyncParsableCommand {
             while true {
                 let live = try await registry.grants(selection, liveOnly: true, limit: Self.batch, before: last)
                 _ = try await registry.revoke(live.map(\.id), act)
+                Progress.add(live.count)
                 guard live.count == Self.batch else { return }
                 last = live.last?.id
             }

@@ -21,17 +21,18 @@ struct GroupAddCommand: RegistryCommand {
 
     func result(_ registry: Administration) async throws -> Record {
         try await registry.addGroup(id, issuer: issuer, options.act(why))
-        options.output.warn(try options.configuration().warnings(ofGroupAt: issuer, in: options.config))
+        options.output.warn(try options.warnings(ofGroupAt: issuer))
         return ["group_id": .text(id.string), "issuer": .text(issuer.string)]
     }
 }
 
-extension Configuration {
-    /// - Parameter file: The configuration's.
-    func warnings(ofGroupAt issuer: Issuer, in file: String) -> [String] {
-        guard identityProviders.allSatisfy({ $0.issuer != issuer }) else { return [] }
+extension GlobalOptions {
+    /// A configuration for administration need not name identity providers.
+    func warnings(ofGroupAt issuer: Issuer) throws(ConfigurationError) -> [String] {
+        let configured = try read { $0.issuers() }
+        guard !configured.isEmpty, !configured.contains(issuer) else { return [] }
         return [
-            "warning: \(issuer) is the issuer of none of the identity_providers in \(file), so that no login uses "
+            "warning: \(issuer) is the issuer of none of the identity_providers in \(config), so that no login uses "
                 + "the group; compare both, octet by octet"
         ]
     }
@@ -81,10 +82,15 @@ struct GroupRemoveCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let group = try await options.administer { try await $0.group(id) }
+        let step = RegistryPlan.Step(.remove, "group \(id)", [], .removeGroup(id))
+        let (group, impact) = try await options.administer { registry in
+            let group = try await registry.group(id)
+            let plan = RegistryPlan(step, on: try await registry.registryContents())
+            return (group, try await RegistryImpact.of(plan, in: registry))
+        }
         let plan = Plan(
-            "remove group \(id) of \(group.issuer)",
-            consequences: group.members.map { "\($0.client) shares no login any more" })
+            "remove group \(id) of \(group.issuer)", step, impact,
+            further: group.members.map { "\($0.client) shares no login any more" })
         try await execution.carryOut(plan, options) { try await $0.removeGroup(id, $1) }
     }
 }
@@ -95,9 +101,10 @@ struct GroupMemberCommand: CommandGroup {
         subcommands: [GroupMemberAddCommand.self, GroupMemberRemoveCommand.self])
 }
 
-struct GroupMemberAddCommand: RegistryCommand {
+struct GroupMemberAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Add a client to a group, or change its role there.")
+        commandName: "add", abstract: "Add a client to a group, or change its role there.",
+        discussion: "If live grants are refused by another role, it shows how many, and needs --execute.")
 
     @Argument(help: "The group.") var group: GroupID
     @Argument(help: "The client.") var client: ClientID
@@ -113,7 +120,7 @@ struct GroupMemberAddCommand: RegistryCommand {
     @Flag(help: "Remove the ceiling: the client's allowed scope applies.")
     var noScopeCeiling = false
 
-    @OptionGroup var why: ReasonOption
+    @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 
     mutating func validate() throws {
@@ -122,13 +129,27 @@ struct GroupMemberAddCommand: RegistryCommand {
         }
     }
 
-    func result(_ registry: Administration) async throws -> Record {
-        let ceiling: SharingGroup.CeilingChange = scopeCeiling.map { .set($0) } ?? (noScopeCeiling ? .remove : .keep)
-        let member = try await registry.putMember(client, role, ceiling: ceiling, in: group, options.act(why))
-        return [
+    func run() async throws {
+        let change: SharingGroup.CeilingChange = scopeCeiling.map { .set($0) } ?? (noScopeCeiling ? .remove : .keep)
+        let (step, member, impact) = try await options.administer { registry in
+            let contents = try await registry.registryContents()
+            let old = contents.groups.first { $0.id == group }?.members.first { $0.client == client }
+            let ceiling = scopeCeiling ?? (noScopeCeiling ? nil : old?.scopeCeiling)
+            let member = SharingGroup.Member(client: client, role: role, scopeCeiling: ceiling)
+            let step = RegistryPlan.Step(
+                old == nil ? .add : .update, "member \(client) of group \(group)",
+                RegistryPlan.Step.difference(old.map { Record($0) }, Record(member)), client: client,
+                .putMember(member, group))
+            return (step, member, try await RegistryImpact.of(RegistryPlan(step, on: contents), in: registry))
+        }
+        let result: Record = [
             "group_id": .text(group.string), "client_id": .text(client.string), "role": .text(role.rawValue),
             "scope_ceiling": Cell(member.scopeCeiling),
         ]
+        let plan = Plan("put client \(client) (\(role.rawValue)) into group \(group)", step, impact)
+        try await execution.carryOut(plan, touching: impact, options, showing: result) {
+            try await $0.putMember(client, role, ceiling: change, in: group, $1)
+        }
     }
 }
 
@@ -142,13 +163,19 @@ struct GroupMemberRemoveCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let groups = try await options.administer { try await $0.groups() }
-        guard let members = groups.first(where: { $0.id == group })?.members,
-            let member = members.first(where: { $0.client == client })
-        else { throw AdministrationError.notFound("client \(client) in group \(group)") }
+        let step = RegistryPlan.Step(
+            .remove, "member \(client) of group \(group)", client: client, .removeMember(client, group))
+        let (member, impact) = try await options.administer { registry in
+            let contents = try await registry.registryContents()
+            let members = contents.groups.first { $0.id == group }?.members
+            guard let member = members?.first(where: { $0.client == client }) else {
+                throw AdministrationError.notFound("client \(client) in group \(group)")
+            }
+            return (member, try await RegistryImpact.of(RegistryPlan(step, on: contents), in: registry))
+        }
         let plan = Plan(
-            "remove client \(client) (\(member.role.rawValue)) from group \(group)",
-            consequences: ["what it got by exchanges of this group is refused from its next refresh on"])
+            "remove client \(client) (\(member.role.rawValue)) from group \(group)", step, impact,
+            further: ["what it got by exchanges of this group is refused from its next refresh on"])
         try await execution.carryOut(plan, options) { try await $0.removeMember(client, from: group, $1) }
     }
 }

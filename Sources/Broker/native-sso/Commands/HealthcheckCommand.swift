@@ -19,28 +19,33 @@ struct HealthcheckCommand: AsyncParsableCommand {
     private static let limit = TimeAmount.seconds(3)
 
     func run() async throws {
-        let configuration = try options.readConfiguration().configuration
-        guard configuration.metrics != nil || configuration.internalListener.tls == nil else {
+        let (metrics, internalListener) = try options.read(openingFiles: false) { root in
+            let metrics = root.metrics()
+            return root.internalListener().map { (metrics, $0) }
+        }
+        guard metrics != nil || !internalListener.hasTLS else {
             throw CommandFailure.usage(
                 "internal.listen speaks TLS, for which this command has no certificate; set metrics.listen")
         }
-        let listen = configuration.metrics?.listen ?? configuration.internalListener.listen
+        let listen = metrics?.listen ?? internalListener.listen
         guard listen.port != 0 else {
             throw CommandFailure.usage("the listener has port 0, so the broker's port is not known")
         }
         let url = "http://\(listen.reachable)\(ready ? "/readyz" : "/livez")"
-        let status: UInt
-        let body: [UInt8]
-        do {
-            let answer = try await HTTPClient.shared.execute(HTTPClientRequest(url: url), timeout: Self.limit)
-            status = answer.status.code
-            body = Array(try await answer.body.collect(upTo: 64 << 10).readableBytesView)
-        } catch {
-            throw CommandFailure.infrastructure("no answer from \(url): \(error)")
-        }
+        let (status, body) = try await Self.ask(url)
         let text = String(decoding: body, as: UTF8.self)
         guard status == 200 else { throw CommandFailure.refused("\(url) answers \(status): \(text)") }
         try options.output.show(HealthAnswer(body: body))
+    }
+
+    /// - Returns: The status, and what was said.
+    static func ask(_ url: String) async throws(CommandFailure) -> (status: UInt, body: [UInt8]) {
+        do {
+            let answer = try await HTTPClient.shared.execute(HTTPClientRequest(url: url), timeout: Self.limit)
+            return (answer.status.code, Array(try await answer.body.collect(upTo: 64 << 10).readableBytesView))
+        } catch {
+            throw .infrastructure("no answer from \(url): \(error)")
+        }
     }
 }
 
@@ -55,7 +60,7 @@ private struct HealthAnswer: CommandResult {
 
 extension ListenAddress {
     /// Where a client on the same machine connects: loopback instead of every address.
-    fileprivate var reachable: String {
+    var reachable: String {
         guard address.isUnspecified else { return description }
         return address.family == .v6 ? "[::1]:\(port)" : "127.0.0.1:\(port)"
     }

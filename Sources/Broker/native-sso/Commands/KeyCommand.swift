@@ -22,7 +22,7 @@ struct KeyListCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let provider = try options.configuration().keys.provider()
+        let provider = try options.read { $0.keys() }.provider()
         let rows = try await options.administer { try await $0.keys() }
         let files = await Files(rows.records, provider)
         let table = Table("keys", rows.records) {
@@ -126,7 +126,7 @@ struct KeyGenerateCommand: RegistryCommand {
     }
 
     func result(_ registry: Administration) async throws -> Table {
-        let provider = try options.configuration().keys.provider()
+        let provider = try options.read { $0.keys() }.provider()
         let existing = try await registry.keys().records
         var made: [KeyRecord] = []
         for use in try uses(existing) {

@@ -18,17 +18,15 @@ struct KeyDoctorCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let configuration = try options.configuration()
-        let provider = try configuration.keys.provider()
-        let rotation = KeyRotation(configuration)
+        let provider = try options.read { $0.keys() }.provider()
+        let (rotation, standard) = try options.read(openingFiles: false) {
+            (KeyRotation(reading: $0), $0.tokens().access)
+        }
         let (rows, dependents) = try await options.administer { registry in
             let rows = try await registry.keys()
-            // A client may have a longer lifetime than the configuration.
-            let lives = try await registry.clients().compactMap(\.accessTokenLifetime)
-            let life = lives.reduce(configuration.tokens.access, max)
             var dependents: [String: KeyDependents] = [:]
             for key in rows.records {
-                dependents[key.kid] = try await registry.dependents(of: key, accessTokenLife: life)
+                dependents[key.kid] = try await registry.dependents(of: key, standardLife: standard)
             }
             return (rows, dependents)
         }
@@ -47,9 +45,7 @@ struct KeyDoctorCommand: AsyncParsableCommand {
             ]
         }
         try options.output.show(Examination(keys: table))
-        var problems = keys.problems.map(\.description)
-        problems += keys.missing.map { "there is no usable active key for use \($0.rawValue)" }
-        problems += rows.unknown.keys.sorted().map { "key \($0) is of a kind that this version does not know" }
+        let problems = keys.complaints(about: rows)
         guard problems.isEmpty else { throw CommandFailure.infrastructure(problems.joined(separator: "\n")) }
     }
 
@@ -65,6 +61,36 @@ struct KeyDoctorCommand: AsyncParsableCommand {
         func members(to json: inout JSONWriter) {
             process.members(to: &json)
             keys.members(to: &json)
+        }
+    }
+}
+
+extension KeySet {
+    /// What keeps this machine from signing or verifying, as sentences.
+    func complaints(about rows: SigningKeys) -> [String] {
+        problems.map(\.description) + missing.map { "there is no usable active key for use \($0.rawValue)" }
+            + rows.unknown.keys.sorted().map { "key \($0) is of a kind that this version does not know" }
+    }
+}
+
+extension Administration {
+    /// - Parameter standardLife: The lifetime of access tokens in the configuration. A client may have a longer one.
+    func dependents(
+        of key: KeyRecord, standardLife: Seconds
+    ) async throws(AdministrationError) -> KeyDependents {
+        let lives = try await clients().compactMap(\.accessTokenLifetime)
+        return try await dependents(of: key, accessTokenLife: lives.reduce(standardLife, max))
+    }
+}
+
+extension KeyDependents {
+    /// What is lost with the key.
+    func words(for use: KeyUse) -> [String] {
+        switch use {
+        case .refreshToken: ["at most \(families) live token families have a refresh token of it"]
+        case .accessToken:
+            ["at most \(accessTokens) access tokens of it are in use, and \(idTokens) id_tokens of enrolled logins"]
+        case .device: []
         }
     }
 }

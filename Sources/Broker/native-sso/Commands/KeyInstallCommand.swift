@@ -15,7 +15,7 @@ struct KeyInstallCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let provider = FileKeyProvider(directory: try options.configuration().keys.ownDirectory())
+        let provider = FileKeyProvider(directory: try options.read { $0.keys() }.ownDirectory())
         try options.output.show(InstalledKeys(files: try provider.install(from: from)))
     }
 }

@@ -22,7 +22,7 @@ struct KeyRotateCommand: AsyncParsableCommand {
 
     @Option(help: "Key use.") var use = Target.accessToken
     @Option(help: "Algorithm of the access-token keys to rotate.") var algorithm = SigningAlgorithm(key: .es256)
-    @Option(help: ArgumentHelp("How long a key signs.", valueName: "90d")) var every = Seconds.days(90)
+    @Option(help: ArgumentHelp("How long a key signs.", valueName: "90d")) var every = KeyRotation.standardPeriod
     @Flag(help: "Begin a rotation now, unless one is in progress.") var now = false
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
@@ -30,9 +30,8 @@ struct KeyRotateCommand: AsyncParsableCommand {
     private var kind: KeyAlgorithm { use == .accessToken ? algorithm.key : .hs256 }
 
     func run() async throws {
-        let configuration = try options.configuration()
-        let provider = try configuration.keys.provider()
-        let rotation = KeyRotation(configuration)
+        let provider = try options.read { $0.keys() }.provider()
+        let rotation = try options.read(openingFiles: false) { KeyRotation(reading: $0) }
         let (records, instant) = try await options.administer { registry in
             (try await registry.keys().records, try await registry.now())
         }

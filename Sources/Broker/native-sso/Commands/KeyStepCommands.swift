@@ -62,7 +62,9 @@ struct KeyRemoveCommand: KeyStepCommand {
 }
 
 struct KeyArgument: ParsableArguments {
-    @Argument(help: "The kid, as `key list` shows it. Write `--` before a kid that begins with a hyphen.")
+    @Argument(
+        help: "The kid, as `key list` shows it. Write `--` before a kid that begins with a hyphen.",
+        completion: Candidates.kids)
     var kid: String
 }
 
@@ -87,15 +89,18 @@ extension KeyStepCommand {
     var endsFamilies: Bool { false }
 
     func run() async throws {
-        let configuration = try options.configuration()
-        let provider = try configuration.keys.provider()
-        let rotation = KeyRotation(configuration)
-        let (key, before, after, ended) = try await options.administer { registry in
+        let provider = try options.read { $0.keys() }.provider()
+        let rotation = try options.read(openingFiles: false) { KeyRotation(reading: $0) }
+        let life = Self.step == .remove ? try options.read { $0.tokens() }.access : 0
+        let (key, before, after, ended, dependents) = try await options.administer { registry in
             let (key, before, after) = try await steps(rotation, registry)
-            return (key, before, after, endsFamilies ? try await registry.families(dependingOn: key).count : nil)
+            let dependents = Self.step == .remove ? try await registry.dependents(of: key, standardLife: life) : nil
+            return (
+                key, before, after, endsFamilies ? try await registry.families(dependingOn: key).count : nil, dependents
+            )
         }
         let transitions = KeyTransition.all(from: before, to: after)
-        try await execution.carryOut(plan(key, after, ending: ended), options) { registry, act in
+        try await execution.carryOut(plan(key, after, ending: ended, dependents), options) { registry, act in
             // Before the removal, so that the command can be repeated if it is interrupted. Afterwards again, for what
             // the key made in the meantime.
             if endsFamilies { try await revokeFamilies(of: key, registry, act) }
@@ -146,11 +151,13 @@ extension KeyStepCommand {
     }
 
     /// - Parameter families: How many are revoked; `nil`: none is looked for.
-    private func plan(_ key: KeyRecord, _ after: [KeyRecord], ending families: Int?) -> Plan {
+    private func plan(
+        _ key: KeyRecord, _ after: [KeyRecord], ending families: Int?, _ dependents: KeyDependents?
+    ) -> Plan {
         let retired = after.filter { $0.kid != key.kid }.map { "key \($0.kid) is retired by it" }
         return Plan(
             "\(Self.step.rawValue) the \(key.use.rawValue) key \(key.kid), which is \(key.state.rawValue)",
-            consequences: retired + consequences(key)
+            consequences: retired + consequences(key) + (dependents?.words(for: key.use) ?? [])
                 + (families.map { ["\($0) live token families that depend on it are revoked: their apps log in again"] }
                     ?? []))
     }
@@ -201,16 +208,6 @@ extension KeyRotation.Refusal {
         case .wrongState(.active, .remove):
             "\(self): activate its successor first, with native-sso key activate, which retires this one"
         case .wrongState, .deviceKey: "\(self)"
-        }
-    }
-}
-
-extension KeyRotation {
-    /// An id_token of an enrolment may be a subject token long after it expired.
-    init(_ configuration: Configuration) {
-        self.init(refreshTokenLife: configuration.sessions.absolute)
-        if let policy = configuration.enrolledPolicy {
-            signatureLife = max(signatureLife, policy.maximumSubjectTokenAge)
         }
     }
 }

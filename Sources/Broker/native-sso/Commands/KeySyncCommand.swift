@@ -24,7 +24,7 @@ struct KeySyncCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let keys = try options.configuration().keys
+        let keys = try options.read { $0.keys() }
         let (own, other) = (try keys.files(in: try keys.ownDirectory()), try keys.files(in: to ?? from ?? ""))
         let (source, target) = to == nil ? (other, own) : (own, other)
         try source.check()

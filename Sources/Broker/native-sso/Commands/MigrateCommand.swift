@@ -20,7 +20,7 @@ struct MigrateUpCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let applied = try await options.migrate { try await $0.up() }
+        let applied = try await Progress.showing("migrate") { try await options.migrate { try await $0.up() } }
         let table = Table("applied", applied, whenEmpty: "the schema is up to date") {
             ["version": .version($0.version), "name": .text($0.name)]
         }
@@ -53,7 +53,8 @@ struct MigrateCheckCommand: AsyncParsableCommand {
 
 struct MigrateStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "List applied and missing migrations.")
+        commandName: "status", abstract: "List applied and missing migrations.",
+        discussion: "The exit status is 1 if one is missing.")
 
     @OptionGroup var options: GlobalOptions
 
@@ -70,6 +71,9 @@ struct MigrateStatusCommand: AsyncParsableCommand {
             ["version": .version($0.version), "name": .text($0.name), "applied_at": .none, "applied_by": .none]
         }
         try options.output.show(Table("migrations", applied + pending, row: \.self))
+        guard pending.isEmpty else {
+            throw CommandFailure.refused(MigratorError.pending(files: status.pending.map(\.file)).description)
+        }
     }
 }
 
@@ -93,7 +97,7 @@ extension Cell {
 extension GlobalOptions {
     fileprivate func migrate<Value: Sendable>(_ body: (Migrator) async throws -> Value) async throws -> Value {
         let failure = ConnectionFailure()
-        let migrator = Migrator(try configuration().database.connection(pool: 1)) { failure.note($0) }
+        let migrator = Migrator(try read { $0.database() }.connection(pool: 1)) { failure.note($0) }
         do {
             return try await body(migrator)
         } catch let error as MigratorError {

@@ -17,7 +17,7 @@ struct ProviderKeyListCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let issuer = try provider.issuer(options.configuration())
+        let issuer = try provider.issuer(options)
         let keys = try await options.administer { try await $0.providerKeys(of: issuer) }
         let table = Table("keys", keys) {
             [
@@ -41,7 +41,7 @@ struct ProviderKeyRevokeCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let issuer = try provider.issuer(options.configuration())
+        let issuer = try provider.issuer(options)
         let keys = try await options.administer { try await $0.providerKeys(of: issuer) }
         let named = keys.filter { $0.thumbprint.hasSameOctets(as: key) || $0.kid?.hasSameOctets(as: key) == true }
         let thumbprints = Set(named.map(\.thumbprint))
@@ -52,10 +52,14 @@ struct ProviderKeyRevokeCommand: AsyncParsableCommand {
         guard named.allSatisfy({ $0.revokedAt == nil }) else {
             throw CommandFailure.refused("the key is revoked already")
         }
+        // The database does not record which key signed an id_token.
+        let since = named.map(\.firstSeenAt).min()
+        let grants = try await options.administer { try await $0.liveCount(issuer: issuer, since: since) }
         let plan = Plan(
             "revoke the key \(thumbprint) of \(issuer)",
             consequences: [
-                "every login whose id_token it signed must be made anew", "it cannot be taken back",
+                "every login whose id_token it signed must be made anew: at most those with \(grants.words)",
+                "it cannot be taken back",
             ])
         try await execution.carryOut(plan, options) { try await $0.revokeProviderKey(thumbprint, of: issuer, $1) }
     }

@@ -28,10 +28,7 @@ struct RegistryFileOptions: ParsableArguments {
             file, contents, RegistryPlan.Permissions(prune: prune, takesOver: takeOver),
             algorithms: try await registry.activeAlgorithms())
         let plan = try planner.plan()
-        // Counting reads every grant.
-        let touchesGrants = plan.steps.contains { $0.client != nil }
-        let impact = RegistryImpact(of: plan, on: touchesGrants ? try await registry.liveGrants() : [])
-        return RegistryPlanReport(plan: plan, impact: impact)
+        return RegistryPlanReport(plan: plan, impact: try await RegistryImpact.of(plan, in: registry))
     }
 }
 
@@ -46,7 +43,7 @@ extension GlobalOptions {
                 warnings += client.scopeWarnings
                 if client.asksForStepUp { warnings += client.stepUpWarning(groups) }
             case .addGroup(_, let issuer):
-                warnings += try configuration().warnings(ofGroupAt: issuer, in: config)
+                warnings += try self.warnings(ofGroupAt: issuer)
             case .putScope, .removeMember, .putMember, .removeGroup, .removeClient, .removeScope: break
             }
         }
@@ -97,8 +94,10 @@ struct RegistryApplyCommand: RegistryCommand {
         guard execution.execute, let serial, !report.plan.isEmpty else { return report }
         let act = options.act(execution.why)
         // The plan was made of what is registered now. If that is not what the operator saw, this serial is too old.
-        try await registry.apply(
-            report.plan.changes, managing: report.plan.adopted, file: report.plan.file, at: serial, act)
+        let plan = report.plan
+        try await Progress.showing("apply \(plan.changes.count) changes") {
+            try await registry.apply(plan.changes, managing: plan.adopted, file: plan.file, at: serial, act)
+        }
         report.requestID = act.requestID
         return report
     }

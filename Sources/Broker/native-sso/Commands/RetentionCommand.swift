@@ -60,7 +60,7 @@ struct SweepCommand: AsyncParsableCommand {
             return
         }
         let act = options.act(execution.why)
-        let swept = try await options.administer { try await $0.sweep(act) }
+        let swept = try await Progress.showing("sweep") { try await options.administer { try await $0.sweep(act) } }
         guard let report = swept else { throw CommandFailure.refused("another sweep is running; nothing was removed") }
         try options.output.show(Self.plan(report).done(by: act))
         if !report.isComplete { throw CommandFailure.refused("another sweep came between; the rest is left to it") }

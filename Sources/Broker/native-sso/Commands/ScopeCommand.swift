@@ -19,8 +19,11 @@ struct ScopeName: ParsableArguments {
     var string: String { name.description }
 }
 
-struct ScopeAddCommand: RegistryCommand {
-    static let configuration = CommandConfiguration(commandName: "add", abstract: "Register a scope, or change it.")
+struct ScopeAddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Register a scope, or change it.",
+        discussion:
+            "If live grants have a scope that needs consent from now on, it shows how many, and needs --execute.")
 
     @OptionGroup var scope: ScopeName
 
@@ -32,11 +35,25 @@ struct ScopeAddCommand: RegistryCommand {
             """)
     var requiresConsent: Bool?
 
-    @OptionGroup var why: ReasonOption
+    @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 
-    func result(_ registry: Administration) async throws -> Record {
-        Record(try await registry.putScope(scope.string, requiresConsent: requiresConsent, options.act(why)))
+    func run() async throws {
+        let name = scope.string
+        let (new, step, impact) = try await options.administer { registry in
+            let contents = try await registry.registryContents()
+            let old = contents.scopes.first { $0.name == name }
+            let new = RegisteredScope(
+                name: name, requiresConsent: requiresConsent ?? old?.requiresConsent ?? false)
+            let step = RegistryPlan.Step(
+                old == nil ? .add : .update, "scope \(name)",
+                RegistryPlan.Step.difference(old.map { Record($0) }, Record(new)), .putScope(new))
+            return (new, step, try await RegistryImpact.of(RegistryPlan(step, on: contents), in: registry))
+        }
+        let plan = Plan("\(step.action.rawValue) scope \(name)", step, impact)
+        try await execution.carryOut(plan, touching: impact, options, showing: Record(new)) {
+            _ = try await $0.putScope(name, requiresConsent: requiresConsent, $1)
+        }
     }
 }
 

@@ -73,39 +73,6 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-struct ConfigCommand: CommandGroup {
-    static let configuration = CommandConfiguration(
-        commandName: "config", abstract: "Check the configuration.", subcommands: [Check.self])
-}
-
-extension ConfigCommand {
-    /// Reads the configuration and its secret files as `serve` does, checks that the key directory exists, and compares
-    /// the names of users with those in the database.
-    struct Check: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "check", abstract: "Report every problem of the configuration, and what to write instead.")
-
-        @OptionGroup var options: GlobalOptions
-
-        func run() async throws {
-            let result = try options.readConfiguration()
-            try checkDirectory(result.configuration.keys.directory)
-            let warnings = result.warnings + (try await compareNames(result.configuration))
-            try options.output.show(ConfigurationVerdict(file: options.config, warnings: warnings))
-        }
-
-        private func checkDirectory(_ directory: String?) throws(ConfigurationError) {
-            guard let directory else { return }
-            var status = stat()
-            guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-                let problem = ConfigurationProblem(
-                    place: Place(origin: .file, key: "keys.directory"), message: "there is no such directory")
-                throw ConfigurationError(file: options.config, problems: [problem])
-            }
-        }
-    }
-}
-
 extension ConfigurationProblem {
     /// For the log.
     func metadata(file: String) -> Logger.Metadata {
@@ -118,46 +85,5 @@ extension ConfigurationProblem {
         case .variable(let name): metadata["variable"] = .string(name)
         }
         return metadata
-    }
-}
-
-extension ConfigCommand.Check {
-    /// - Returns: A warning if the database did not answer: the file may be checked where it cannot be reached.
-    private func compareNames(_ configuration: Configuration) async throws -> [ConfigurationProblem] {
-        let pool = ConnectionPool(try configuration.database.connection(pool: 1)) { _ in }
-        let used: [Issuer: String]?
-        do {
-            try await pool.waitUntilConnected(within: .seconds(2))
-            used = try await SubjectPrefixStore(database: pool).inUse()
-        } catch {
-            used = nil
-        }
-        await pool.shutdown()
-        guard let used else {
-            return [
-                ConfigurationProblem(
-                    place: Place(origin: .file, key: "database.url"),
-                    message:
-                        "cannot be asked which subject_prefix is in use, so that none was compared; serve does it again"
-                )
-            ]
-        }
-        let conflicts = configuration.conflicts(withPrefixesInUse: used)
-        guard conflicts.isEmpty else { throw ConfigurationError(file: options.config, problems: conflicts) }
-        return []
-    }
-}
-
-/// The configuration is valid, perhaps with warnings.
-struct ConfigurationVerdict: ObjectResult {
-    let file: String
-    let warnings: [ConfigurationProblem]
-
-    var lines: [String] { ["OK"] + warnings.map { $0.line(file: file, isWarning: true) } }
-
-    func members(to json: inout JSONWriter) {
-        json.member("ok", true)
-        json.member("file", file)
-        json.member("warnings", array: { json in for warning in warnings { warning.write(to: &json) } })
     }
 }

@@ -42,9 +42,9 @@ struct SessionSelectionOptions: ParsableArguments {
     }
 
     /// `nil` if no option selects sessions.
-    func selection(_ configuration: Configuration) throws(CommandFailure) -> SessionSelection? {
-        if let sid { return .session(try provider.issuer(configuration), sid) }
-        if let sub { return .subject(try provider.issuer(configuration), sub) }
+    func selection(_ options: GlobalOptions) throws -> SessionSelection? {
+        if let sid { return .session(try provider.issuer(options), sid) }
+        if let sub { return .subject(try provider.issuer(options), sub) }
         return device.map(SessionSelection.device) ?? client.map(SessionSelection.client)
     }
 }
@@ -57,13 +57,13 @@ struct SessionListCommand: AsyncParsableCommand {
     @Flag(help: "Include ended and expired ones.")
     var ended = false
 
-    @OptionGroup var page: LimitOption
+    @OptionGroup var page: PageOptions<UniqueID>
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let selection = try which.selection(try options.configuration()) ?? .all
+        let selection = try which.selection(options) ?? .all
         let sessions = try await options.administer {
-            try await $0.sessions(selection, liveOnly: !ended, limit: page.limit)
+            try await $0.sessions(selection, liveOnly: !ended, limit: page.limit, before: page.after)
         }
         let table = Table("sessions", sessions) {
             [
@@ -74,8 +74,7 @@ struct SessionListCommand: AsyncParsableCommand {
                 "ended_at": Cell($0.endedAt), "live_grants": .number($0.liveGrants),
             ]
         }
-        try options.output.show(table)
-        options.output.warn(page.warning(sessions.count, "sessions"))
+        try options.output.show(page.page(sessions, position: \.id, table))
     }
 }
 
@@ -99,7 +98,7 @@ struct SessionShowCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let selection = SessionSelection.session(try provider.issuer(try options.configuration()), sid)
+        let selection = SessionSelection.session(try provider.issuer(options), sid)
         let (report, isOneOfSeveral) = try await options.administer { registry in
             let newest = try await registry.sessions(selection, liveOnly: false, limit: 2)
             // An ended session of the name may have a later id than the live one.
@@ -198,12 +197,11 @@ struct SessionRegisterCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let configuration = try options.configuration()
         let session = SessionRegistration(
-            issuer: try provider.issuer(configuration), sessionID: sid, subject: sub, sourceClient: client,
+            issuer: try provider.issuer(options), sessionID: sid, subject: sub, sourceClient: client,
             login: Login(
                 authenticatedAt: authTime.map(UnixTime.init(seconds:)), contextClass: acr, methods: amr),
-            lifetime: lifetime ?? configuration.sessions.absolute, providerIssuer: idpIssuer,
+            lifetime: try lifetime ?? options.read { $0.sessions() }.absolute, providerIssuer: idpIssuer,
             providerSessionID: idpSID)
         let answer = try await options.administer { try await $0.register(session, options.act(why)) }
         switch answer.outcome {
@@ -249,7 +247,7 @@ struct SessionEndCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let selection = try which.selection(try options.configuration()) ?? .all
+        let selection = try which.selection(options) ?? .all
         let live = try await options.administer {
             try await $0.sessions(selection, liveOnly: true, limit: Self.batch)
         }
@@ -266,6 +264,7 @@ struct SessionEndCommand: AsyncParsableCommand {
                 let live = try await registry.sessions(selection, liveOnly: true, limit: Self.batch, before: last)
                 _ = try await registry.end(
                     live.map(\.id), reason: "operator", sameLoginMayReturn: sameLoginMayReturn, act)
+                Progress.add(live.count)
                 guard live.count == Self.batch else { return }
                 last = live.last?.id
             }

@@ -33,7 +33,7 @@ struct Configuration: Sendable {
 
     /// `nil` only if a problem was reported. Reads every section, even after an invalid one.
     init?(reading root: Section) {
-        isDevelopment = root.readDevelopment()
+        isDevelopment = root.isDevelopment
         let given = root.required(
             "issuer", .url, example: "https://sso.example.com",
             help: "`iss` of every token that the broker signs. It has no trailing slash and no query."
@@ -48,14 +48,9 @@ struct Configuration: Sendable {
         let publicListener = root.section("public", help: "The public listener: apps reach `POST /token` here.") {
             PublicListener(reading: $0)
         }
-        let internalListener = root.section(
-            "internal",
-            help: "The internal listener: health, metrics, published keys, metadata and back-channel logout."
-        ) {
-            InternalListener(reading: $0, publicListener: publicListener?.listen.internet)
-        }
+        let internalListener = root.internalListener(besides: publicListener?.listen.internet)
         backchannel = root.section(
-            "backchannel",
+            "backchannel", isOptional: true,
             help: "The optional backchannel listener: paths for apps, APIs and identity providers, each off by default."
         ) {
             Backchannel(
@@ -64,18 +59,11 @@ struct Configuration: Sendable {
             )
         }
         let taken = [publicListener?.listen.internet, internalListener?.listen, backchannel?.listener.listen.internet]
-        metrics = root.section(
-            "metrics",
-            help: "An address of their own for metrics and health. By default the internal listener has them."
-        ) { MetricsListener(reading: $0, besides: taken.compactMap(\.self)) }
-        database = root.section("database", help: "The PostgreSQL that holds clients, sessions and grants.") {
-            Database(reading: $0)
-        }
-        keys = root.section("keys", help: "The broker's private keys.") { Keys(reading: $0) }
-        let sessions = root.section("sessions", help: "How long a login may be used.") { Sessions(reading: $0) }
-        tokens = root.section(
-            "tokens", help: "Lifetimes of what the broker issues. A client may have lifetimes of its own."
-        ) { Tokens(reading: $0) }
+        metrics = root.metrics(besides: taken.compactMap(\.self))
+        database = root.database()
+        keys = root.keys()
+        let sessions = root.sessions()
+        tokens = root.tokens()
         let dpop = root.section(
             "dpop", help: "What DPoP proofs must contain. Each client's registration says whether it sends proofs."
         ) { DPoP(reading: $0, issuer: given) }
@@ -119,9 +107,7 @@ struct Configuration: Sendable {
 
     /// The policy for subject tokens that the broker signs at an enrolment. `nil`: enrolment is off.
     var enrolledPolicy: IssuerPolicy? {
-        let enrolling = identityProviders.filter {
-            !$0.isDisabled && ($0.policy.enrolsByExchange || $0.codeRelay != nil)
-        }
+        let enrolling = identityProviders.enrolling
         guard !enrolling.isEmpty else { return nil }
         let ages = Dictionary(
             enrolling.map { ($0.issuer, $0.policy.maximumSubjectTokenAge) }, uniquingKeysWith: min)

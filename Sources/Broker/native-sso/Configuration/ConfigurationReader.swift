@@ -18,6 +18,30 @@ enum ConfigurationReader {
         try read(yaml: try yaml(of: file), file: file, environment: environment)
     }
 
+    /// Reads what `part` takes of the file, and nothing else of it. Without a file at the default place, the variables
+    /// are enough.
+    static func read<Part>(
+        file: String, environment: [String: String], openingFiles: Bool, _ part: (Section) -> Part?
+    ) throws(ConfigurationError) -> (Part, warnings: [ConfigurationProblem]) {
+        let isMissing = access(file, F_OK) != 0 && errno == ENOENT
+        let mayBeMissing =
+            file == GlobalOptions.standardFile && environment.keys.contains { $0.hasPrefix(Variables.prefix) }
+        let yaml = isMissing && mayBeMissing ? "{}" : try yaml(of: file)
+        let problems = Problems(credentials: environment[ServiceCredential.variable], opensFiles: openingFiles)
+        return try read(yaml: yaml, file: file, environment: environment, isWhole: false, problems, part)
+    }
+
+    /// Every key with its value, without opening the files that they name.
+    static func settings(
+        file: String, environment: [String: String]
+    ) throws(ConfigurationError) -> (settings: [Setting], warnings: [ConfigurationProblem]) {
+        let problems = Problems(opensFiles: false)
+        problems.settings = []
+        let (_, warnings) = try read(
+            yaml: try yaml(of: file), file: file, environment: environment, problems, Configuration.init(reading:))
+        return (problems.settings ?? [], warnings)
+    }
+
     private static func yaml(of file: String) throws(ConfigurationError) -> String {
         do throws(ValueDefect) {
             return try text(of: file)
@@ -31,9 +55,9 @@ enum ConfigurationReader {
     static func read(
         yaml: String, file: String, environment: [String: String]
     ) throws(ConfigurationError) -> Result {
-        let (configuration, warnings) = try read(yaml: yaml, file: file, environment: environment) {
-            Configuration(reading: $0)
-        }
+        let problems = Problems(credentials: environment[ServiceCredential.variable])
+        let (configuration, warnings) = try read(
+            yaml: yaml, file: file, environment: environment, problems, Configuration.init(reading:))
         return Result(configuration: configuration, warnings: warnings)
     }
 
@@ -42,25 +66,30 @@ enum ConfigurationReader {
         file: String, environment: [String: String]
     ) throws(ConfigurationError) -> (SignerConfiguration, warnings: [ConfigurationProblem]) {
         let yaml = try yaml(of: file)
-        return try read(yaml: yaml, file: file, environment: environment) { SignerConfiguration(reading: $0) }
+        let problems = Problems(credentials: environment[ServiceCredential.variable])
+        return try read(
+            yaml: yaml, file: file, environment: environment, problems, SignerConfiguration.init(reading:))
     }
 
+    /// - Parameter isWhole: Whether `make` reads every key that has a meaning.
     private static func read<Value>(
-        yaml: String, file: String, environment: [String: String], _ make: (Section) -> Value?
-    ) throws(ConfigurationError) -> (Value, [ConfigurationProblem]) {
+        yaml: String, file: String, environment: [String: String], isWhole: Bool = true, _ problems: Problems,
+        _ make: (Section) -> Value?
+    ) throws(ConfigurationError) -> (Value, warnings: [ConfigurationProblem]) {
         let document: ConfigurationDocument
         do throws(ConfigurationProblem) {
             document = try ConfigurationProblem.reading(yaml)
         } catch {
             throw ConfigurationError(file: file, problems: [error])
         }
-        let problems = Problems(credentials: environment[ServiceCredential.variable])
         let variables = Variables(environment)
         let root = Section(path: "", place: .file, variables: variables, problems: problems)
         root.fill(from: document)
+        root.readDevelopment()
         let configuration = make(root)
-        root.end()
-        variables.reportUnknown(to: problems)
+        let others = isWhole ? [] : KeyDescription.all
+        root.end(besides: Set(others.filter(\.section.isEmpty).map(\.path)))
+        variables.reportUnknown(to: problems, besides: others.filter(\.hasVariable).map { Variables.name(of: $0.path) })
         guard let configuration, problems.errors.isEmpty else {
             throw ConfigurationError(file: file, problems: problems.errors.sorted())
         }

@@ -61,7 +61,9 @@ final class Section {
     }
 
     /// Reports unknown keys.
-    func end() {
+    /// - Parameter others: Keys that have a meaning and were not read.
+    func end(besides others: Set<String> = []) {
+        let known = known.union(others)
         for entry in entries.values where !known.contains(entry.key) {
             let suggestion =
                 NearestName.of(entry.key, among: known).map { "did you mean \($0)?" }
@@ -73,21 +75,24 @@ final class Section {
     // MARK: Parts
 
     /// Reads ``isDevelopment``.
-    func readDevelopment() -> Bool {
+    func readDevelopment() {
         problems.isDevelopment = flag(
             "development", default: false,
             help: "For a laptop only: allows http and IP addresses in URLs; binds every listener to loopback.")
-        return isDevelopment
     }
 
     /// A section inside this one; empty if it is not given.
-    func section<Result>(_ key: String, help: String, _ read: (Section) -> Result) -> Result {
+    /// - Parameter isOptional: Whether its defaults take effect only if something of it is given.
+    func section<Result>(
+        _ key: String, isOptional: Bool = false, help: String, _ read: (Section) -> Result
+    ) -> Result {
         known.insert(key)
         describe(key, .section, help: help)
         let inner = Section(path: path(of: key), place: place(of: key), variables: variables, problems: problems)
         if let entry = entries[key] { inner.fill(from: entry.value) }
         let result = read(inner)
         inner.end()
+        if isOptional, entries[key] == nil { problems.forgetDefaults(of: inner.path) }
         return result
     }
 
@@ -175,6 +180,17 @@ final class Section {
         }
     }
 
+    /// The texts of one key of each mapping in a list. Reports nothing.
+    func texts(_ name: String, ofEach key: String) -> [Located<String>] {
+        guard case .sequence(let elements, _) = entries[key]?.value else { return [] }
+        return elements.enumerated().compactMap { index, element in
+            let place = Place(origin: .line(element.line), key: "\(path(of: key))[\(index)]")
+            let inner = Section(path: place.key, place: place, variables: nil, problems: problems)
+            if case .mapping = element { inner.fill(from: element) }
+            return inner.text(name)
+        }
+    }
+
     /// Whether the key is given, valid or not.
     func isGiven(_ key: String) -> Bool {
         entries[key] != nil || variables?.isSet(path(of: key)) == true
@@ -189,6 +205,26 @@ final class Section {
             KeyDescription(
                 path: path(of: key), form: form, standard: standard, example: example, isRequired: isRequired,
                 help: help))
+        if problems.settings != nil, let setting = setting(key, form, standard) { problems.settings?.append(setting) }
+    }
+
+    /// The value that the key has; `nil` for a section, and without a value.
+    private func setting(_ key: String, _ form: KeyDescription.Form, _ standard: String?) -> Setting? {
+        switch form {
+        case .section, .list(.section): return nil
+        default: break
+        }
+        let path = path(of: key)
+        if variables?.isSet(path) == true, let text = variables?.value(of: path) {
+            return Setting(key: path, value: .text(text), origin: .variable(Variables.name(of: path)))
+        }
+        switch entries[key]?.value {
+        case .scalar(let scalar, let line): return Setting(key: path, value: .text(scalar.text), origin: .line(line))
+        case .sequence(_, let line):
+            return Setting(key: path, value: .list(texts(key).map(\.value)), origin: .line(line))
+        case .mapping: return nil
+        case nil: return standard.map { Setting(key: path, value: .text($0), origin: nil) }
+        }
     }
 
     // MARK: Private
@@ -214,56 +250,6 @@ struct Located<Value> {
     let place: Place
 }
 
-/// The values that a key takes. The guide's reference and the JSON schema come from it.
-struct KeyDescription: Sendable {
-    indirect enum Form: Sendable, Hashable {
-        case section, flag, url, path, rate
-        case duration(ClosedRange<Seconds>)
-        case integer(ClosedRange<Int>)
-        case choice([String])
-        /// Anything else, in words.
-        case text(String)
-        case list(Form)
-        /// Or the word `none`.
-        case orNone(Form)
-    }
-
-    let path: String
-    let form: Form
-    /// As the file writes it; `nil`: none, or `help` describes it.
-    let standard: String?
-    let example: String?
-    let isRequired: Bool
-    /// Sentences.
-    let help: String
-}
-
-/// Collects the problems during reading, so that the operator sees all of them at once.
-final class Problems {
-    /// All keys, in the order of reading.
-    var keys: [KeyDescription] = []
-    private(set) var errors: [ConfigurationProblem] = []
-    private(set) var warnings: [ConfigurationProblem] = []
-    var isDevelopment = false
-    /// See ``ServiceCredential``.
-    let credentials: String?
-    /// What the file is, such as `the configuration`.
-    let subject: String
-
-    init(credentials: String? = nil, of subject: String = "the configuration") {
-        self.credentials = credentials
-        self.subject = subject
-    }
-
-    func report(_ place: Place, _ message: String) {
-        errors.append(ConfigurationProblem(place: place, message: message))
-    }
-
-    func warn(_ place: Place, _ message: String) {
-        warnings.append(ConfigurationProblem(place: place, message: message))
-    }
-}
-
 extension Section {
     /// `nil` if the key is missing or invalid.
     func value<Value>(
@@ -276,6 +262,16 @@ extension Section {
                 try parse(form == .path ? ServiceCredential.path(text, directory: problems.credentials) : text)
             }
         }
+    }
+
+    /// What `read` makes of a file that the configuration names. `nil` also if this command does not open it.
+    func file<Value>(_ key: String, help: String, _ read: (String) throws -> Value) -> Value? {
+        guard problems.opensFiles else {
+            describe(key, .path, help: help)
+            _ = scalar(key)
+            return nil
+        }
+        return value(key, .path, help: help, read)
     }
 
     func value<Value>(

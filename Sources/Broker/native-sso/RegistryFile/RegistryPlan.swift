@@ -4,8 +4,8 @@ package import Registry
 /// What a registry file changes, and in which order.
 struct RegistryPlan {
     /// One line of the plan.
-    struct Step {
-        enum Action: String { case add, update, move, remove }
+    struct Step: Sendable {
+        enum Action: String, Sendable { case add, update, move, remove }
 
         let action: Action
         /// Such as `client app1`.
@@ -27,6 +27,24 @@ struct RegistryPlan {
             self.client = client
             self.change = change
             self.departure = departure
+        }
+
+        /// Such as `dpop: off -> required`.
+        var changes: [String] {
+            settings.map { setting in
+                let change = [setting.before, setting.after].compactMap(\.self).map(\.shown).joined(separator: " -> ")
+                return "\(setting.name): \(change)"
+            }
+        }
+
+        /// The settings that differ. Of something new, those that say something.
+        static func difference(_ old: Record?, _ new: Record) -> [(name: String, before: Cell?, after: Cell?)] {
+            guard let old else {
+                return new.fields.filter { $0.name != "client_id" && $0.value != .none && $0.value != .list([]) }.map {
+                    ($0.name, nil, $0.value)
+                }
+            }
+            return zip(old.fields, new.fields).filter { $0.value != $1.value }.map { ($0.name, $0.value, $1.value) }
         }
     }
 

@@ -2,72 +2,6 @@ import NativeSSO
 import Registry
 import StrictCoding
 
-/// What a plan does to the grants that are live now.
-struct RegistryImpact {
-    /// By client: its grants that end, those refused because it is disabled, and all it has.
-    private(set) var ended: [ClientID: Int64] = [:]
-    private(set) var disabled: [ClientID: Int64] = [:]
-    private(set) var live: [ClientID: Int64] = [:]
-    /// By the client that uses a login and by the one that logged in: grants of logins that they no longer share.
-    private(set) var unshared: [ClientID: Int64] = [:]
-    private(set) var endedInAll: Int64 = 0
-    private(set) var refusedInAll: Int64 = 0
-
-    init(of plan: RegistryPlan, on grants: [LiveGrants]) {
-        for grant in grants {
-            live[grant.client, default: 0] += grant.count
-            let (old, new) = (plan.before.clients[grant.client], plan.after.clients[grant.client])
-            if old != nil, new == nil {
-                ended[grant.client, default: 0] += grant.count
-                endedInAll += grant.count
-            } else if old?.isEnabled == true, new?.isEnabled == false {
-                disabled[grant.client, default: 0] += grant.count
-                refusedInAll += grant.count
-            } else if grant.source != grant.client,
-                plan.before.mayShare(grant.source, grant.client, at: grant.issuer),
-                !plan.after.mayShare(grant.source, grant.client, at: grant.issuer)
-            {
-                unshared[grant.client, default: 0] += grant.count
-                unshared[grant.source, default: 0] += grant.count
-                refusedInAll += grant.count
-            }
-        }
-    }
-
-    /// Sentences about one step.
-    func effects(of step: RegistryPlan.Step) -> [String] {
-        let client = step.client
-        func line(_ counts: [ClientID: Int64], _ end: (Int64) -> String) -> [String] {
-            guard let count = client.flatMap({ counts[$0] }), count > 0 else { return [] }
-            return ["\(Self.grants(count)) \(end(count))"]
-        }
-        func refused(_ count: Int64) -> String { "\(count == 1 ? "is" : "are") refused from the next refresh on" }
-        switch step.change {
-        case .removeClient: return line(ended) { $0 == 1 ? "ends" : "end" } + line(unshared, refused)
-        case .updateClient:
-            let off = line(disabled) { "\($0 == 1 ? "is" : "are") refused until the client is enabled again" }
-            return off.isEmpty ? line(live) { "\($0 == 1 ? "follows" : "follow") from the next refresh on" } : off
-        case .putMember, .removeMember: return line(unshared, refused)
-        case .putScope(let scope) where scope.requiresConsent:
-            return ["no exchange grants it any more; grants that have it keep it"]
-        case .putScope, .removeScope: return ["an exchange may grant it without consent"]
-        case .addClient, .addGroup, .removeGroup: return []
-        }
-    }
-
-    /// Such as `1,204 live grants`.
-    static func grants(_ count: Int64) -> String { "\(grouped(count)) live grant\(count == 1 ? "" : "s")" }
-
-    private static func grouped(_ count: Int64) -> String {
-        var (digits, text) = (String(count)[...], "")
-        while digits.count > 3 {
-            text = ",\(digits.suffix(3))\(text)"
-            digits = digits.dropLast(3)
-        }
-        return digits + text
-    }
-}
-
 /// A plan, or what was done by it.
 struct RegistryPlanReport: ObjectResult {
     let plan: RegistryPlan
@@ -80,7 +14,8 @@ struct RegistryPlanReport: ObjectResult {
 
     var lines: [String] {
         plan.steps.flatMap(lines) + adoption
-            + plan.stale.map { "\($0) is no longer in the file; --prune removes it" } + total + [end]
+            + plan.stale.map { "\($0) is no longer in the file; --prune removes it" }
+            + (impact.total.map { [$0] } ?? []) + [end]
     }
 
     private func lines(_ step: RegistryPlan.Step) -> [String] {
@@ -91,11 +26,7 @@ struct RegistryPlanReport: ObjectResult {
             case .move: ">"
             case .remove: "-"
             }
-        let settings = step.settings.map { setting in
-            let change = [setting.before, setting.after].compactMap(\.self).map(\.shown).joined(separator: " -> ")
-            return "    \(setting.name): \(change)"
-        }
-        return ["\(sign) \(step.subject)"] + settings + impact.effects(of: step).map { "    \($0)" }
+        return ["\(sign) \(step.subject)"] + (step.changes + impact.effects(of: step)).map { "    \($0)" }
     }
 
     private var adoption: [String] {
@@ -104,14 +35,6 @@ struct RegistryPlanReport: ObjectResult {
         guard count > 0 else { return [] }
         let things = count == 1 ? "1 thing that is" : "\(count) things that are"
         return ["\(plan.file) takes over \(things) registered: later, --prune may remove what its file has no more"]
-    }
-
-    private var total: [String] {
-        guard impact.endedInAll + impact.refusedInAll > 0 else { return [] }
-        return [
-            "in all: \(RegistryImpact.grants(impact.endedInAll)) to end, "
-                + "\(RegistryImpact.grants(impact.refusedInAll)) to be refused"
-        ]
     }
 
     private var end: String {
@@ -141,5 +64,6 @@ struct RegistryPlanReport: ObjectResult {
         json.member("stale", plan.stale.map(\.description))
         json.member("live_grants_ended", impact.endedInAll)
         json.member("live_grants_refused", impact.refusedInAll)
+        json.member("live_users", impact.users)
     }
 }

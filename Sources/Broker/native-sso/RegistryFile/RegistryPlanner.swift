@@ -50,7 +50,7 @@ struct RegistryPlanner {
         let new = declared.client(old, algorithms: algorithms)
         after.clients[new.id] = new
         guard new != old else { return }
-        let settings = Self.difference(old.map { Record($0) }, Record(new))
+        let settings = RegistryPlan.Step.difference(old.map { Record($0) }, Record(new))
         steps.append(
             RegistryPlan.Step(
                 old == nil ? .add : .update, "client \(new.id)", settings, client: old.map(\.id),
@@ -89,7 +89,7 @@ struct RegistryPlanner {
         after.members[place] = (group.id, new)
         guard !stays || old?.member != new else { return }
         let subject = "member \(client) of group \(group.id)"
-        let settings = Self.difference(old.map { Record($0.member) }, Record(new))
+        let settings = RegistryPlan.Step.difference(old.map { Record($0.member) }, Record(new))
         let change = RegistryChange.putMember(new, group.id)
         guard let old, !stays else {
             let action: RegistryPlan.Step.Action = old == nil ? .add : .update
@@ -115,16 +115,6 @@ struct RegistryPlanner {
             RegistryPlan.Step(
                 old == nil ? .add : .update, "scope \(new.name)",
                 [("requires_consent", old.map { .flag($0.requiresConsent) }, .flag(consent))], .putScope(new)))
-    }
-
-    /// The settings that differ. Of something new, those that say something.
-    private static func difference(_ old: Record?, _ new: Record) -> [(name: String, before: Cell?, after: Cell?)] {
-        guard let old else {
-            return new.fields.filter { $0.name != "client_id" && $0.value != .none && $0.value != .list([]) }.map {
-                ($0.name, nil, $0.value)
-            }
-        }
-        return zip(old.fields, new.fields).filter { $0.value != $1.value }.map { ($0.name, $0.value, $1.value) }
     }
 
     // MARK: What it does not have

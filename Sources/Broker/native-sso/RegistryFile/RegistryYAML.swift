@@ -50,7 +50,7 @@ enum RegistryYAML {
     }
 
     /// A JSON string is a YAML string. Unquoted, some words and numbers have another meaning.
-    private static func quoted(_ text: String) -> String {
+    static func quoted(_ text: String) -> String {
         var json = JSONWriter()
         json.value(.string(text))
         return String(decoding: json.bytes, as: UTF8.self)
@@ -75,9 +75,13 @@ enum NewFile {
         }
         // Unlike a renaming, it replaces no file.
         guard link(temporary, path) == 0 else {
-            if errno == EEXIST { throw .refused("\(path) exists already; name another file and compare the two") }
+            if errno == EEXIST { throw exists(path) }
             throw failure(path)
         }
+    }
+
+    static func exists(_ path: String) -> CommandFailure {
+        .refused("\(path) exists already; name another file and compare the two")
     }
 
     private static func failure(_ path: String) -> CommandFailure {

@@ -135,7 +135,7 @@ struct SystemClock: WallClock {
 /// The process's limit on open files, which include connections.
 enum OpenFileLimit {
     /// Files other than app connections: database, keys, the internal listener, the log.
-    private static let others = 512
+    static let others = 512
 
     /// Raises the soft limit to the hard limit.
     /// - Returns: The limit, if it is too low for `connections`.

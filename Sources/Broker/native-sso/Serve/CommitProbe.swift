@@ -57,10 +57,7 @@ final class CommitProbe: Sendable {
 
     private func attempt() async -> Outcome {
         do throws(PostgresError) {
-            guard let row = try await database.query(Self.state, []).first else { return .failed("unavailable") }
-            let state = DatabaseState(
-                isReadOnly: try row.bool(0), commitsMayBeLost: try row.bool(1), waitsForStandby: try row.bool(2),
-                milliseconds: try row.int64(3))
+            let state = try await DatabaseState.read(from: database)
             if let problem = state.problem(at: clock.milliseconds) { return .failed(problem) }
             _ = try await database.query(Self.commit, [])
             return .confirmed
@@ -75,19 +72,6 @@ final class CommitProbe: Sendable {
 
     private static let message: Logger.Message = "the database confirms no commits"
 
-    /// The third column: whether a commit of this service's login has waited for a standby for more than 1 s.
-    private static let state = Statement(
-        """
-        SELECT pg_catalog.pg_is_in_recovery() OR pg_catalog.current_setting('transaction_read_only')::boolean,
-            pg_catalog.current_setting('synchronous_commit') = 'off'
-                OR pg_catalog.current_setting('synchronous_commit') = 'local'
-                    AND pg_catalog.current_setting('synchronous_standby_names') <> '',
-            EXISTS (
-                SELECT FROM pg_catalog.pg_stat_activity
-                WHERE usename = current_user AND wait_event = 'SyncRep'
-                    AND state_change < clock_timestamp() - interval '1 second'),
-            (extract(epoch FROM clock_timestamp()) * 1000)::bigint
-        """)
     /// Writes only to the write-ahead log, not to a table.
     private static let commit = Statement(
         "SELECT 1 FROM pg_catalog.pg_logical_emit_message(true, 'native-sso', 'commit probe')")
@@ -131,6 +115,26 @@ struct DatabaseState: Sendable {
     let waitsForStandby: Bool
     /// The database's clock: milliseconds since 1970-01-01T00:00:00Z.
     let milliseconds: Int64
+
+    /// The third column: whether a commit of this service's login has waited for a standby for more than 1 s.
+    private static let select = Statement(
+        """
+        SELECT pg_catalog.pg_is_in_recovery() OR pg_catalog.current_setting('transaction_read_only')::boolean,
+            pg_catalog.current_setting('synchronous_commit') = 'off'
+                OR pg_catalog.current_setting('synchronous_commit') = 'local'
+                    AND pg_catalog.current_setting('synchronous_standby_names') <> '',
+            EXISTS (
+                SELECT FROM pg_catalog.pg_stat_activity
+                WHERE usename = current_user AND wait_event = 'SyncRep'
+                    AND state_change < clock_timestamp() - interval '1 second'),
+            (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+        """)
+    static func read(from database: any StatementExecutor) async throws(PostgresError) -> DatabaseState {
+        guard let row = try await database.query(select, []).first else { throw .unexpectedResult(column: 0) }
+        return DatabaseState(
+            isReadOnly: try row.bool(0), commitsMayBeLost: try row.bool(1), waitsForStandby: try row.bool(2),
+            milliseconds: try row.int64(3))
+    }
 
     /// In milliseconds. The broker's clock decides on proofs and assertions, the database's on grants.
     static let clockTolerance: Int64 = 30_000

@@ -66,6 +66,9 @@ extension GuidePageTests {
         text += (command.abstract ?? "") + "\n"
         if let discussion = command.discussion { text += "\n" + discussion + "\n" }
         if subcommands.isEmpty, !own.isEmpty { text += "\n" + arguments(own) }
+        if let example = CommandExamples.all[path.split(separator: " ").dropFirst().joined(separator: " ")] {
+            text += "\n```sh\n" + example.map { $0 + "\n" }.joined() + "```\n"
+        }
         for subcommand in subcommands {
             let isGroup = subcommand.subcommands?.isEmpty == false
             text += isGroup ? "\n\(marks) \(command.commandName) \(subcommand.commandName)\n\n" : "\n"

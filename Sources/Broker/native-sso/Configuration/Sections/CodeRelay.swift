@@ -72,7 +72,7 @@ extension Configuration {
                 section.report(
                     "client_authentication", "is for a secret, and there is none; write client_secret_file")
             }
-            return section.value("client_secret_file", .path, help: help, SecretFile.read)
+            return section.file("client_secret_file", help: help, SecretFile.read)
                 .map { ProviderCodeRelay.ClientSecret($0, by: method) }
         }
     }

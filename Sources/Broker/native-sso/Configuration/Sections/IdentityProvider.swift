@@ -48,8 +48,8 @@ extension Configuration.IdentityProvider {
         }
         keySetRefresh = section.duration(
             "jwks_refresh", default: .minutes(5), in: 30 ... .hours(24), help: "How often the key set is fetched.")
-        certificateAuthorities = section.value(
-            "ca_file", .path,
+        certificateAuthorities = section.file(
+            "ca_file",
             help: "PEM: certificate authorities to trust instead of the system's. Read at the start.",
             Self.authorities)
         if section.isGiven("ca_file"), section.isGiven("jwks_file") {
@@ -64,7 +64,7 @@ extension Configuration.IdentityProvider {
         subjectNames = SubjectNames(reading: section)
         logout = section.section("logout", help: "Its back-channel logout tokens.") { LogoutPolicy(reading: $0) }
         let relay = section.section(
-            "code_relay", help: "Redeem authorization codes for apps. The section may be empty: `{}`."
+            "code_relay", isOptional: true, help: "Redeem authorization codes for apps. The section may be empty: `{}`."
         ) { Configuration.CodeRelay(reading: $0, keySource: keySource) }
         codeRelay = section.isGiven("code_relay") ? relay : nil
         securityEvents = section.section(
@@ -94,7 +94,7 @@ extension Configuration.IdentityProvider {
         self.keySource = keySource
     }
 
-    private static func authorities(_ path: String) throws(ValueDefect) -> CertificateAuthorities {
+    static func authorities(_ path: String) throws(ValueDefect) -> CertificateAuthorities {
         let octets = try RegularFile.trusted(try PathText.absolute(path))
         guard let authorities = CertificateAuthorities(pem: octets) else {
             throw ValueDefect("the file holds no certificates in PEM")

@@ -16,10 +16,7 @@ extension Configuration {
         let trustedProxies: TrustedProxies
 
         /// Whether the broker sees the addresses of clients. Behind a proxy on the same host it may see only the proxy's.
-        var tellsCallersApart: Bool {
-            tls != nil || listen.internet?.isLoopback == false || !trustedProxies.blocks.isEmpty
-                || trustedProxies.includesUnixSocket
-        }
+        let tellsCallersApart: Bool
 
         /// - Parameters:
         ///   - standard: The default of `listen`.
@@ -52,6 +49,9 @@ extension Configuration {
             )
             maximumConnectionsPerAddress =
                 hasTLS || section.isGiven("max_connections_per_address") ? perAddress : nil
+            if maximumConnectionsPerAddress == nil {
+                section.problems.forgetDefaults(of: "\(section.path).max_connections_per_address")
+            }
             maximumBufferedMiB = section.integer(
                 "max_buffered_mib", default: 64, in: 1...65_536,
                 help:
@@ -60,6 +60,9 @@ extension Configuration {
             trustedProxies = TrustedProxies(reading: section)
             guard let listen else { return nil }
             self.listen = listen
+            tellsCallersApart =
+                hasTLS || listen.internet?.isLoopback == false || !trustedProxies.blocks.isEmpty
+                || trustedProxies.includesUnixSocket
             if hasTLS, section.isGiven("plain_http") {
                 section.report("plain_http", "tls is given as well, and then nothing is plain; remove one of them")
             }
@@ -100,17 +103,21 @@ extension Configuration {
     /// `internal`: where operators and the identity provider reach health, metrics, keys, metadata and logout.
     struct InternalListener: Sendable {
         let listen: ListenAddress
-        /// `nil`: plain HTTP.
+        /// `nil`: plain HTTP, or the files were not opened.
         let tls: TLSFiles?
+        let hasTLS: Bool
 
         init?(reading section: Section, publicListener: ListenAddress?) {
             let allowsOthers = section.flag(
                 "allow_non_loopback", default: false,
                 help: "Let `listen` be another address. The internal listener asks for no password.")
-            tls = section.section("tls", help: "TLS at the internal listener.") { inner in
+            let asksClients: Bool
+            (hasTLS, asksClients, tls) = section.section("tls", help: "TLS at the internal listener.") { inner in
                 let isGiven =
                     section.isGiven("tls") || ["certificate", "key", "client_ca"].contains(where: inner.isGiven)
-                return TLSFiles(reading: inner, isGiven: isGiven, asksClients: true)
+                return (
+                    isGiven, inner.isGiven("client_ca"), TLSFiles(reading: inner, isGiven: isGiven, asksClients: true)
+                )
             }
             guard
                 let listen = section.value(
@@ -123,7 +130,7 @@ extension Configuration {
             if !listen.isLoopback, section.isDevelopment {
                 section.report(
                     "listen", "with development: true every listener must be on loopback, such as 127.0.0.1:8081")
-            } else if !listen.isLoopback, !allowsOthers, tls?.clientAuthorities == nil {
+            } else if !listen.isLoopback, !allowsOthers, !asksClients {
                 section.report(
                     "listen",
                     "the internal listener knows no passwords: listen on loopback, such as 127.0.0.1:8081, set "
@@ -178,8 +185,9 @@ extension Configuration {
                 help: "Serve `POST /security-events`: identity providers push security events (RFC 8935).")
             let standard = issuer?.withoutTrailingSlash ?? "https://sso.example.com"
             let url = section.value(
-                "url", .url, default: "`issuer`",
-                help: "The URL under which others reach these paths, for the metadata. It has no trailing slash."
+                "url", .url, defaultText: standard,
+                help:
+                    "The URL under which others reach these paths, for the metadata, without a trailing slash. By default `issuer`."
             ) { text in
                 let url = try WebURL(text, allowsLoopbackHTTP: section.isDevelopment)
                 guard !url.hasQuery else { throw ValueDefect("must not contain a query (?)") }

@@ -17,7 +17,7 @@ struct SignerConfiguration: Sendable {
 
     /// `nil` only if a problem was reported.
     init?(reading root: Section) {
-        isDevelopment = root.readDevelopment()
+        isDevelopment = root.isDevelopment
         let issuer = root.required(
             "issuer", .url, example: "https://sso.example.com", help: "`issuer` of the brokers."
         ) { try IssuerURL.parseOwn($0, isDevelopment: root.isDevelopment) }

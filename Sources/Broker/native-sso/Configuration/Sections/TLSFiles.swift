@@ -45,17 +45,17 @@ extension TLSFiles {
     /// `nil` without files, or if a problem was reported.
     /// - Parameter asksClients: Whether clients may have to show a certificate.
     init?(reading section: Section, isGiven: Bool, asksClients: Bool = false) {
-        let chain = section.value(
-            "certificate", .path,
+        let chain = section.file(
+            "certificate",
             help: "PEM: the broker's certificate first, then the chain to a root. SIGHUP reads it again."
         ) { ($0, try RegularFile.trusted(try PathText.absolute($0))) }
-        let secret = section.value(
-            "key", .path, help: "PEM without a password. Only its owner may read the file."
+        let secret = section.file(
+            "key", help: "PEM without a password. Only its owner may read the file."
         ) { ($0, try RegularFile.confidential(try PathText.absolute($0))) }
         let authorities =
             asksClients
-            ? section.value(
-                "client_ca", .path,
+            ? section.file(
+                "client_ca",
                 help: """
                     PEM: the authorities of clients' certificates. Clients must show one; then `listen` may be any address. \
                     SIGHUP reads it again.

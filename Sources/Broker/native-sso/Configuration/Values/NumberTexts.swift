@@ -92,7 +92,9 @@ final class Variables {
     func isSet(_ path: String) -> Bool { values[Self.name(of: path)] != nil }
 
     /// Reports the variables without a key. Call it after reading every key.
-    func reportUnknown(to problems: Problems) {
+    /// - Parameter others: Variables whose keys were not read.
+    func reportUnknown(to problems: Problems, besides others: [String] = []) {
+        let known = known.union(others)
         for name in values.keys where !known.contains(name) {
             let suggestion = NearestName.of(name, among: known).map { "did you mean \($0)?" } ?? "unset it"
             problems.report(
