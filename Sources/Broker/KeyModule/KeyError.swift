@@ -103,6 +103,8 @@ package enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
     case noFIPS(String)
     /// The signer, or a key behind it.
     case signer(SignerDefect)
+    /// AWS KMS, or a key in it.
+    case kms(KMSDefect)
     /// libcrypto failed, independently of the input.
     case cryptography(String)
 
@@ -125,6 +127,7 @@ package enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
             "keys.fips is true, and OpenSSL's FIPS provider cannot be used (\(reason)): install and configure it "
                 + "(man 7 fips_module), or remove keys.fips"
         case .signer(let defect): defect.description
+        case .kms(let defect): defect.description
         case .cryptography(let what): what
         }
     }
@@ -136,6 +139,7 @@ extension KeyError {
         switch self {
         case .token(let defect): defect.isOutage
         case .signer(let defect): defect.isOutage
+        case .kms(let defect): defect.isOutage
         default: false
         }
     }

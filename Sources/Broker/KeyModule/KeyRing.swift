@@ -11,6 +11,7 @@ package final class KeyRing: Sendable {
     private let keys = Mutex<KeySet?>(nil)
     private let whole = Atomic(false)
     private let signed = Mutex<[String: Signatures]>([:])
+    private let suspended = Mutex<Set<String>>([])
 
     /// The signatures of one key.
     package struct Signatures: Sendable {
@@ -42,6 +43,18 @@ package final class KeyRing: Sendable {
             }
             signed[kid] = signatures
         }
+    }
+
+    /// The keys that an operator has suspended, by `kid`: nothing new is begun with them. Apart from the key sets, so that
+    /// it counts also while a new set cannot be loaded.
+    package var suspendedKIDs: Set<String> {
+        get { suspended.withLock { $0 } }
+        set { suspended.withLock { $0 = newValue } }
+    }
+
+    func checkNotSuspended(_ kid: String) throws(PortError) {
+        guard suspended.withLock({ $0.contains(kid) }) else { return }
+        throw .outage(Outage(.keyModule, "the key \(kid) is suspended; to let it sign: native-sso key resume \(kid)"))
     }
 
     /// Whether all active and published keys of the registry were ever loaded at the same time.
@@ -162,6 +175,7 @@ package final class KeySet: Sendable {
     /// Whether a key with an unknown id exists: then a token with an unknown id may be valid.
     let lacksRefreshTokenKeys: Bool
     let refreshTokenKeyID: UInt8?
+    let refreshTokenKID: String?
     let deviceKey: (any MessageAuthenticator)?
     let activeKIDs: Set<String>
     /// The keys whose signatures and tags are accepted, loaded or not.
@@ -191,6 +205,7 @@ package final class KeySet: Sendable {
         var signers: [KeyAlgorithm: TokenSigning] = [:]
         var refreshTokenKeys: [UInt8: (any MessageAuthenticator)?] = [:]
         var refreshTokenKeyID: UInt8?
+        var refreshTokenKID: String?
         var lacksRefreshTokenKeys = !isComplete
         var deviceKey: (any MessageAuthenticator)?
         var activeKIDs: Set<String> = []
@@ -212,7 +227,7 @@ package final class KeySet: Sendable {
                     }
                     refreshTokenKeys[id] = .some(nil)
                     refreshTokenKeys[id] = try await provider.macKey(record)
-                    if isActive { refreshTokenKeyID = id }
+                    if isActive { (refreshTokenKeyID, refreshTokenKID) = (id, record.kid) }
                 case .device: if isActive { deviceKey = try await provider.macKey(record) }
                 }
                 if isActive { activeKIDs.insert(record.kid) }
@@ -226,6 +241,7 @@ package final class KeySet: Sendable {
         self.signers = signers
         self.refreshTokenKeys = refreshTokenKeys
         self.refreshTokenKeyID = refreshTokenKeyID
+        self.refreshTokenKID = refreshTokenKID
         self.lacksRefreshTokenKeys = lacksRefreshTokenKeys
         self.deviceKey = deviceKey
         self.activeKIDs = activeKIDs

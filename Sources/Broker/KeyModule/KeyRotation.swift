@@ -97,6 +97,8 @@ extension KeyRotation {
         case take(Step, KeyRecord)
         /// An operator has made this key, and not published it.
         case pending(KeyRecord)
+        /// An operator has suspended this key. A rotation would let its successor sign.
+        case suspended(KeyRecord)
         case wait(until: UnixTime)
     }
 
@@ -108,6 +110,9 @@ extension KeyRotation {
         _ use: KeyUse, _ algorithm: KeyAlgorithm, among all: [KeyRecord], every: Seconds, at now: UnixTime
     ) -> Due {
         let keys = all.filter { $0.use == use && $0.algorithm == algorithm }
+        if let suspended = keys.first(where: { $0.suspendedAt != nil && $0.state.maySign }) {
+            return .suspended(suspended)
+        }
         if let successor = keys.first(where: { $0.state == .published }) {
             let usable = (successor.publishedAt ?? successor.createdAt).adding(publication)
             return usable <= now ? .take(.activate, successor) : .wait(until: usable)
@@ -137,7 +142,7 @@ extension KeyRecord {
             publishedAt: state == .published ? now : publishedAt,
             activatedAt: state == .active ? now : activatedAt,
             retiredAt: state == .retired ? now : retiredAt,
-            removedAt: state == .removed ? now : removedAt)
+            removedAt: state == .removed ? now : removedAt, suspendedAt: suspendedAt)
     }
 }
 

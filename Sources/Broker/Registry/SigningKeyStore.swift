@@ -64,7 +64,7 @@ enum SigningKeyStatements {
     static let all = Statement(
         """
         SELECT kid::text, use, algorithm, reference, public_jwk::text, state, created_at, published_at, activated_at,
-            retired_at
+            retired_at, suspended_at
         FROM native_sso.signing_key WHERE state <> 'removed' ORDER BY created_at, kid
         """)
 
@@ -91,7 +91,7 @@ enum SigningKeyStatements {
             kid: kid, use: known, algorithm: algorithm, reference: try row.text(3),
             publicJWK: try row.optionalText(4), state: state, createdAt: try row.instant(6),
             publishedAt: try row.optionalInstant(7), activatedAt: try row.optionalInstant(8),
-            retiredAt: try row.optionalInstant(9))
+            retiredAt: try row.optionalInstant(9), suspendedAt: try row.optionalInstant(10))
         return (kid, use, record)
     }
 }
@@ -149,8 +149,35 @@ extension Administration {
     }
 }
 
+extension Administration {
+    /// Keeps keys from signing, or lets them sign again.
+    /// - Returns: The `kid` of the keys that this call changed. The others were so already, or sign nothing any more.
+    package func suspend(
+        _ keys: [KeyRecord], _ isSuspended: Bool, _ act: AdministrativeAct
+    ) async throws(AdministrationError) -> [String] {
+        do throws(PostgresError) {
+            return try await pool.withTransaction { transaction throws(PostgresError) in
+                var changed: [String] = []
+                for key in keys {
+                    let rows = try transaction.query(KeyStepStatements.suspend, [.text(key.kid), .bool(isSuspended)])
+                    guard !rows.isEmpty else { continue }
+                    changed.append(key.kid)
+                    _ = try transaction.query(
+                        AdministrativeAct.record,
+                        act.parameters(
+                            kind: isSuspended ? .keySuspended : .keyResumed,
+                            details: [("kid", key.kid), ("use", key.use.rawValue), ("state", key.state.rawValue)]))
+                }
+                return changed
+            }
+        } catch {
+            throw AdministrationError(changing: error)
+        }
+    }
+}
+
 enum KeyStepStatements {
-    static let all = [now, move]
+    static let all = [now, move, suspend]
     /// no_data: rolls the transaction back.
     static let overtaken = PostgresError.server(SQLState("02000"), message: "", constraint: nil)
 
@@ -165,6 +192,14 @@ enum KeyStepStatements {
             retired_at = CASE WHEN $3::text = 'retired' THEN now() ELSE retired_at END,
             removed_at = CASE WHEN $3::text = 'removed' THEN now() ELSE removed_at END
         WHERE kid = $1 AND state = $2
+        RETURNING 1
+        """)
+
+    /// $1 kid, $2 whether it is suspended.
+    static let suspend = Statement(
+        """
+        UPDATE native_sso.signing_key SET suspended_at = CASE WHEN $2 THEN now() END
+        WHERE kid = $1 AND (suspended_at IS NULL) = $2 AND state IN ('pending', 'published', 'active')
         RETURNING 1
         """)
 }

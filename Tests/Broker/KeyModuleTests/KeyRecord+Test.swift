@@ -20,6 +20,15 @@ extension KeyRecord {
     }
 }
 
+extension KeyRecord {
+    var suspended: KeyRecord {
+        KeyRecord(
+            kid: kid, use: use, algorithm: algorithm, reference: reference, publicJWK: publicJWK, state: state,
+            createdAt: createdAt, publishedAt: publishedAt, activatedAt: activatedAt, retiredAt: retiredAt,
+            suspendedAt: createdAt)
+    }
+}
+
 extension KeyProvider {
     /// An active key for each use.
     func completeSet(_ algorithm: KeyAlgorithm = .es256) async throws -> [KeyRecord] {

@@ -188,6 +188,43 @@ struct KeyRingTests {
         #expect(set.problems.map(\.kid) == [stranger.kid])
     }
 
+    // MARK: Suspension
+
+    @Test func `a suspended key issues nothing new, even if its set cannot be loaded again, and the others go on`()
+        async throws
+    {
+        let records = try await provider.completeSet()
+        #expect(ring.adopt(await KeySet(records, from: provider)))
+        let jwks = try #require(ring.current).jwks
+        ring.suspendedKIDs = [records[0].kid]
+        try directory.write([], to: records[0].reference)
+        #expect(!ring.adopt(await KeySet(records, from: provider)))
+        await expectOutage { () throws(PortError) in try ring.algorithm(nil) }
+        await expectOutage { () throws(PortError) in try ring.algorithm(.es256) }
+        #expect(try #require(ring.current).jwks == jwks)
+        #expect(try #require(ring.current).missing.isEmpty)
+        try ring.checkIssuing()
+        #expect(try await ring.tag([1], keyID: 1) != nil)
+        ring.suspendedKIDs = [records[1].kid]
+        #expect(try ring.algorithm(nil) == .es256)
+        await expectOutage { () throws(PortError) in try ring.checkIssuing() }
+        // For nonces, and to check what apps present.
+        #expect(try ring.currentKeyID == 1)
+        #expect(try await ring.tag([1], keyID: 1) != nil)
+        ring.suspendedKIDs = []
+        try ring.checkIssuing()
+    }
+
+    @Test func `a client does not fall back to another algorithm when the key of the first is suspended`() async throws
+    {
+        let records = try await provider.completeSet()
+        let other = KeyRecord.of(try provider.generateSigningKey(.edDSA, modulusBits: 0), .accessToken)
+        #expect(ring.adopt(await KeySet(records + [other], from: provider)))
+        ring.suspendedKIDs = [records[0].kid]
+        await expectOutage { () throws(PortError) in try ring.algorithm(nil) }
+        #expect(try ring.algorithm(.edDSA) == .edDSA)
+    }
+
     // MARK: Replacement
 
     @Test func `a reload that meets a damaged file changes nothing`() async throws {

@@ -95,12 +95,12 @@ final class TestSigner: Sendable {
 
     func start(
         users: Set<UInt32> = [geteuid()], rate: Int = 1_000_000, longest: Seconds = .hours(24),
-        serving provider: (any KeyProvider)? = nil
+        clock: TestClock = TestClock(), serving provider: (any KeyProvider)? = nil
     ) throws {
         let made = try SignerServer(
             at: socket, serving: provider ?? maker, to: users,
             policy: SigningPolicy(issuer: KeyProviderConformance.issuer, longest: longest), rate: rate,
-            clock: TestClock()
+            clock: clock
         ) { [weak self] event in self?.events.withLock { $0.append(event) } }
         made.start()
         server.withLock { $0 = made }
@@ -140,6 +140,22 @@ struct SignerConformanceTests {
         try await KeyProviderConformance.tagsConcurrently(signer.provider())
         try await KeyProviderConformance.refusesTheWrongKind(signer.provider())
         try await KeyProviderConformance.destroysForGood(signer.provider())
+    }
+
+    @Test func `goes away and comes back`() async throws {
+        let signer = try TestSigner()
+        try signer.start()
+        try await KeyProviderConformance.comesBack(signer.provider(), signing: .there, tagging: .there) {
+            signer.stop()
+        } back: {
+            try signer.start()
+        }
+    }
+
+    @Test func `waits for a slow provider`() async throws {
+        let signer = try TestSigner()
+        try signer.start(serving: SlowProvider(other: signer.maker, pause: .milliseconds(300)))
+        try await KeyProviderConformance.waitsForASlowProvider(signer.provider(), slow: {}, fast: {})
     }
 
     @Test func `finds a key again`() async throws {

@@ -11,7 +11,7 @@ struct KeyCommand: CommandGroup {
         subcommands: [
             KeyGenerateCommand.self, KeyListCommand.self, KeyPublishCommand.self, KeyActivateCommand.self,
             KeyRetireCommand.self, KeyRemoveCommand.self, KeyRotateCommand.self, KeyInstallCommand.self,
-            KeyDoctorCommand.self, KeySyncCommand.self,
+            KeyDoctorCommand.self, KeySyncCommand.self, KeySuspendCommand.self, KeyResumeCommand.self,
         ])
 }
 
@@ -31,6 +31,7 @@ struct KeyListCommand: AsyncParsableCommand {
                 "state": .text($0.state.rawValue),
                 "created_at": .instant($0.createdAt), "published_at": Cell($0.publishedAt),
                 "activated_at": Cell($0.activatedAt), "retired_at": Cell($0.retiredAt),
+                "suspended_at": Cell($0.suspendedAt),
                 "usable_here": files.isUsable($0),
             ]
         }

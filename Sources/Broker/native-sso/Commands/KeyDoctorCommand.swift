@@ -9,7 +9,7 @@ struct KeyDoctorCommand: AsyncParsableCommand {
         commandName: "doctor", abstract: "Say of each key what protects it, what depends on it, and when it may go.",
         discussion: """
             For monitoring: the exit status is 3 if this machine lacks a key that signs, will sign or verifies, if a use has \
-            no active key, or if the keys belong to another user and cannot be judged. The counts are upper bounds: the \
+            no active key, if a key is suspended, or if the keys belong to another user and cannot be judged. The counts are upper bounds: the \
             database does not record which key made a token.
 
             Run this command as the broker's user.
@@ -49,6 +49,10 @@ struct KeyDoctorCommand: AsyncParsableCommand {
         try options.output.show(Examination(keys: table))
         var problems = keys.problems.map(\.description)
         problems += keys.missing.map { "there is no usable active key for use \($0.rawValue)" }
+        problems += rows.records.filter { $0.suspendedAt != nil && $0.state.maySign }.map {
+            "the \($0.state.rawValue) \($0.use.rawValue) key \($0.kid) is suspended; to let it sign: "
+                + "native-sso key resume \($0.kid)"
+        }
         problems += rows.unknown.keys.sorted().map { "key \($0) is of a kind that this version does not know" }
         guard problems.isEmpty else { throw CommandFailure.infrastructure(problems.joined(separator: "\n")) }
     }

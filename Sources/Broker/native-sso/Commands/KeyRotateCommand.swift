@@ -47,6 +47,10 @@ struct KeyRotateCommand: AsyncParsableCommand {
             throw CommandFailure.refused(
                 "key \(record.kid) is pending: publish it, with native-sso key publish, or remove it, with native-sso key remove"
             )
+        case .suspended(let record):
+            throw CommandFailure.refused(
+                "key \(record.kid) is suspended: resume it, with native-sso key resume, or activate a successor yourself"
+            )
         case .generate:
             let plan = Plan(
                 "make and publish the next \(name)",

@@ -44,11 +44,25 @@ actor KeyRefresh {
 
     private func rows() async -> SigningKeys? {
         do throws(PortError) {
-            return try await store.keys()
+            let rows = try await store.keys()
+            suspend(rows.records)
+            return rows
         } catch {
             changes.note("\(error)", "keys cannot be listed; the present ones stay in use")
             return nil
         }
+    }
+
+    /// Before the keys are loaded, which takes longer when their provider is slow or away.
+    private func suspend(_ records: [KeyRecord]) {
+        let (before, now) = (
+            ring.suspendedKIDs, Set(records.filter { $0.suspendedAt != nil && $0.state.maySign }.map(\.kid))
+        )
+        guard before != now else { return }
+        ring.suspendedKIDs = now
+        logger.notice(
+            now.isEmpty ? "no key is suspended any more" : "keys are suspended",
+            metadata: ["kid": .string(now.sorted().joined(separator: " "))])
     }
 
     private func load(_ rows: SigningKeys) async -> [KeySet.Problem] {
