@@ -1,6 +1,7 @@
 import ChildProcesses
 import Foundation
 @testable import KeyModule
+import NativeSSO
 import Testing
 
 /// A PKCS#11 module that passes every call on to SoftHSM2, but those that a test lets fail: SoftHSM2 locks no PIN, is never slow, and

@@ -3,6 +3,7 @@ import BrokerTesting
 import Foundation
 import JOSE
 import PrivateCluster
+import Synchronization
 import Testing
 
 /// All keys are in AWS KMS, and the broker has no key directory. KMS goes away under it: no app loses its login.

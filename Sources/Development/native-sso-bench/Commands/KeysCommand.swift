@@ -28,7 +28,8 @@ struct KeyOptions: ParsableArguments {
 
     mutating func validate() throws {
         guard (0...1000).contains(rotations), (1...3600).contains(interval), (1...1000).contains(connections) else {
-            throw ValidationError("--rotations is at most 1000, --every between 1 and 3600, --connections between 1 and 1000")
+            throw ValidationError(
+                "--rotations is at most 1000, --every between 1 and 3600, --connections between 1 and 1000")
         }
     }
 }

@@ -1,5 +1,6 @@
 import BrokerHarness
 import JOSE
+import StrictCoding
 import Synchronization
 import TokenVerifier
 
@@ -28,7 +29,7 @@ struct KeyRotationRun {
 
     func section() async throws -> Section {
         let base = installation.base
-        let seen = Mutex(Seen())
+        let seen = Log()
         var figure = Figure(["rotations": .integer(keys.rotations)])
         let start = ProcessClock.monotonic
         try await base.withBroker { first in
@@ -41,23 +42,21 @@ struct KeyRotationRun {
                 }
                 var families: [TokenFamily] = []
                 for _ in 0..<Self.apps { families.append(try await logins.family(at: first)) }
-                let isDone = Flag()
                 try await withThrowingTaskGroup { group in
                     for (number, family) in families.enumerated() {
                         group.addTask {
                             try await Self.use(
-                                family, logins, [first, second], servers[number % servers.count], seen, isDone)
+                                family, logins, [first, second], servers[number % servers.count], seen)
                         }
                     }
-                    group.addTask {
-                        defer { isDone.set() }
-                        try await rotate()
-                    }
+                    defer { seen.isDone.store(true, ordering: .relaxed) }
+                    try await rotate()
+                    seen.isDone.store(true, ordering: .relaxed)
                     try await group.waitForAll()
                 }
             }
         }
-        let result = seen.withLock { $0 }
+        let result = seen.state.withLock { $0 }
         let seconds = Double(ProcessClock.monotonic - start) / 1e9
         figure.add([.perSecond: Double(result.refreshed) / seconds])
         figure.count("requests", result.refreshed)
@@ -76,10 +75,9 @@ struct KeyRotationRun {
         return section
     }
 
-    private final class Flag: Sendable {
-        private let value = Atomic(false)
-        var isSet: Bool { value.load(ordering: .relaxed) }
-        func set() { value.store(true, ordering: .relaxed) }
+    private final class Log: Sendable {
+        let state = Mutex(Seen())
+        let isDone = Atomic(false)
     }
 
     private func verifier(_ broker: Broker) throws -> TokenVerifier {
@@ -93,17 +91,17 @@ struct KeyRotationRun {
 
     private static func use(
         _ family: TokenFamily, _ logins: LoginFactory, _ brokers: [Broker], _ server: TokenVerifier,
-        _ seen: borrowing Mutex<Seen>, _ isDone: Flag
+        _ seen: Log
     ) async throws {
         var (token, turn) = (family.refreshToken, 0)
-        while !isDone.isSet {
+        while !seen.isDone.load(ordering: .relaxed) {
             try await Task.sleep(for: pause)
             turn += 1
             let answer = try await brokers[turn % brokers.count].token(logins.refresh(token))
             guard answer.status == 200, let access = answer.json?.string("access_token"),
                 let next = answer.json?.string("refresh_token")
             else {
-                seen.withLock { seen in
+                seen.state.withLock { seen in
                     if answer.status == 503 { seen.unavailable += 1 } else { seen.refused += 1 }
                     seen.first = seen.first ?? "\(answer.status) \(answer.text.prefix(200))"
                 }
@@ -114,12 +112,12 @@ struct KeyRotationRun {
             let kid = try CompactJWS(access).header.keyID
             do throws(VerificationError) {
                 _ = try await server.verify(access, audience: SampleApps.audience)
-                seen.withLock { seen in
+                seen.state.withLock { seen in
                     seen.refreshed += 1
                     if let kid { seen.keys.insert(kid) }
                 }
             } catch {
-                seen.withLock { seen in
+                seen.state.withLock { seen in
                     seen.unverified += 1
                     seen.first = seen.first ?? "\(error.code) for a token by \(kid ?? "no key")"
                 }

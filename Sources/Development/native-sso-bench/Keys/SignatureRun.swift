@@ -3,6 +3,7 @@ import CTokenLoop
 import Foundation
 import KeyModule
 import NativeSSO
+import StrictCoding
 
 /// Signatures in a loop in this process: by our provider, and by the library or module below it.
 struct SignatureRun {

@@ -1,5 +1,6 @@
 import BrokerHarness
 import Glibc
+import StrictCoding
 
 /// Repeated exchanges by a broker with key files, and by one that has a signer process sign.
 struct SignerRun {
@@ -35,7 +36,8 @@ struct SignerRun {
         var workload = Exchanges(logins, apps: [SampleApps.targets[0]], range: 0..<Int.max)
         for (index, probe) in probes.enumerated() {
             _ = try await probe.measure(
-                &workload, connections: connections, LoadLimit(seconds: 600, requests: logins.count), into: &figures[index])
+                &workload, connections: connections, LoadLimit(seconds: 600, requests: logins.count),
+                into: &figures[index])
         }
         for round in 1...options.rounds {
             progress("keys: exchanges with a signer, round \(round)")
