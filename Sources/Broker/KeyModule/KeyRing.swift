@@ -68,7 +68,7 @@ package final class KeyRing: Sendable {
     package func adopt(_ new: KeySet) -> Bool {
         keys.withLock { present in
             if let present, present.missing.isEmpty, present.activeKIDs.isSubset(of: new.verifyingKIDs),
-                new.problems.contains(where: { $0.state == .active })
+                new.problems.contains(where: { $0.state == .active && !$0.isOthers })
             {
                 return false
             }
@@ -164,6 +164,8 @@ package final class KeySet: Sendable {
         package let explanation: String
         /// Whether the provider is away, so that waiting may help.
         package let isOutage: Bool
+        /// Whether it is another replica's key: this one need not sign with it.
+        package let isOthers: Bool
 
         package var description: String { "\(use.rawValue) key \(kid) (\(state.rawValue)): \(explanation)" }
     }
@@ -198,8 +200,12 @@ package final class KeySet: Sendable {
     }
 
     /// Loads the keys of `records`. A key that cannot be loaded does not stop the others: see ``problems``.
-    /// - Parameter isComplete: Whether `records` includes all refresh-token keys of the registry.
-    package init(_ records: [KeyRecord], isComplete: Bool = true, from provider: any KeyProvider) async {
+    /// - Parameters:
+    ///   - isComplete: Whether `records` includes all refresh-token keys of the registry.
+    ///   - replica: The name of this broker. It signs with its own keys, and where it has none, with those of all brokers.
+    package init(
+        _ records: [KeyRecord], isComplete: Bool = true, of replica: String? = nil, from provider: any KeyProvider
+    ) async {
         let records = records.filter(\.state.verifies)
         var published: [JSONWebKey] = []
         var signers: [KeyAlgorithm: TokenSigning] = [:]
@@ -212,14 +218,21 @@ package final class KeySet: Sendable {
         var problems: [Problem] = []
         for record in records {
             let isActive = record.state == .active
+            let isOthers = record.replica != nil && record.replica != replica
             do throws(KeyError) {
                 switch record.use {
                 case .accessToken:
                     // Retired keys are published from their private part too. Do not trust the database's public keys:
                     // an attacker with write access could publish their own.
+                    guard !isOthers else {
+                        published.append(try await provider.publicKey(record))
+                        continue
+                    }
                     let key = try await provider.signingKey(record)
                     published.append(key.publicKey)
-                    if isActive { signers[record.algorithm] = TokenSigning(key, record) }
+                    if isActive, record.replica != nil || signers[record.algorithm] == nil {
+                        signers[record.algorithm] = TokenSigning(key, record)
+                    }
                 case .refreshToken:
                     guard let id = KeyReference.refreshTokenID(in: record.reference) else {
                         lacksRefreshTokenKeys = true
@@ -235,7 +248,7 @@ package final class KeySet: Sendable {
                 problems.append(
                     Problem(
                         kid: record.kid, use: record.use, state: record.state, explanation: error.description,
-                        isOutage: error.isOutage))
+                        isOutage: error.isOutage, isOthers: isOthers))
             }
         }
         self.signers = signers

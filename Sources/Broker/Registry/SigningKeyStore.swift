@@ -39,6 +39,7 @@ extension Administration {
             [
                 .text(key.kid), .text(key.use.rawValue), .text(key.algorithm.rawValue), .text(key.reference),
                 .optionalText(key.publicJWK), .bool(isPending),
+                .optionalText(key.replica),
             ], as: .keyAdded,
             details: { state in
                 [
@@ -64,18 +65,18 @@ enum SigningKeyStatements {
     static let all = Statement(
         """
         SELECT kid::text, use, algorithm, reference, public_jwk::text, state, created_at, published_at, activated_at,
-            retired_at, suspended_at
+            retired_at, suspended_at, replica::text
         FROM native_sso.signing_key WHERE state <> 'removed' ORDER BY created_at, kid
         """)
 
-    /// $1 kid, $2 use, $3 algorithm, $4 reference, $5 public JWK, $6 whether it stays pending.
+    /// $1 kid, $2 use, $3 algorithm, $4 reference, $5 public JWK, $6 whether it stays pending, $7 replica.
     static let insert = Statement(
         """
         INSERT INTO native_sso.signing_key (
-            kid, use, algorithm, reference, public_jwk, state, created_at, published_at, activated_at)
+            kid, use, algorithm, reference, public_jwk, state, created_at, published_at, activated_at, replica)
         SELECT $1, $2, $3, $4, $5::text::jsonb,
             CASE WHEN $6 THEN 'pending' WHEN first THEN 'active' ELSE 'published' END, now(),
-            CASE WHEN NOT $6 THEN now() END, CASE WHEN first AND NOT $6 THEN now() END
+            CASE WHEN NOT $6 THEN now() END, CASE WHEN first AND NOT $6 THEN now() END, $7
         FROM (SELECT NOT EXISTS (
             SELECT FROM native_sso.signing_key WHERE use = $2 AND state = 'active') AS first) AS state_of
         ON CONFLICT (kid) DO NOTHING
@@ -91,7 +92,8 @@ enum SigningKeyStatements {
             kid: kid, use: known, algorithm: algorithm, reference: try row.text(3),
             publicJWK: try row.optionalText(4), state: state, createdAt: try row.instant(6),
             publishedAt: try row.optionalInstant(7), activatedAt: try row.optionalInstant(8),
-            retiredAt: try row.optionalInstant(9), suspendedAt: try row.optionalInstant(10))
+            retiredAt: try row.optionalInstant(9), suspendedAt: try row.optionalInstant(10),
+            replica: try row.optionalText(11))
         return (kid, use, record)
     }
 }

@@ -81,6 +81,25 @@ struct KeyRotationTests {
         #expect(result(.remove, key(.retired, retired: -7200)) == .failure(.stillInUse(until: until(7500))))
     }
 
+    @Test func `the keys of a replica take their steps alone`() {
+        func own(_ state: KeyState, _ replica: String?) -> KeyRecord {
+            .of(
+                GeneratedKey(kid: "\(replica ?? "-")", reference: "r", algorithm: .es256, publicJWK: nil), .accessToken,
+                state, publishedAt: until(-7200), activatedAt: until(-7200), replica: replica)
+        }
+        let all = [own(.active, nil), own(.active, "a"), own(.published, "b")]
+        #expect(result(.activate, own(.published, "b"), among: all) == .success([.active]))
+        #expect(result(.activate, own(.published, "a"), among: all) == .success([.retired, .active]))
+        #expect(result(.retire, own(.active, "a"), among: all) == .success([.retired]))
+        #expect(result(.retire, own(.active, nil), among: all) == .failure(.onlyActiveKey(.accessToken)))
+        func due(_ replica: String?) -> KeyRotation.Due {
+            rotation.due(.accessToken, .es256, of: replica, among: all, every: .hours(3), at: now)
+        }
+        #expect(due("c") == .generate)
+        #expect(due("b") == .take(.activate, all[2]))
+        #expect(due("a") == .generate && due(nil) == .generate)
+    }
+
     @Test func `activation retires the predecessor of the same use`() {
         let others = [key(.active), key(.active, .refreshToken), key(.retired)]
         #expect(result(.activate, key(.published, published: 9999), among: others) == .success([.retired, .active]))

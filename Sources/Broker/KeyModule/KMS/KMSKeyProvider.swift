@@ -1,5 +1,5 @@
 import COpenSSL
-import JOSE
+package import JOSE
 package import NativeSSO
 import StrictCoding
 
@@ -58,6 +58,13 @@ package struct KMSKeyProvider: KeyProvider {
         let reference = "\(KMSReference.prefix)\(name):\(Base64URL.encode(wrapped))"
         let key = try MACKey(secret, path: name)
         return GeneratedKey(kid: try key.checkValue(), reference: reference, algorithm: .hs256, publicJWK: nil)
+    }
+
+    package func publicKey(_ record: KeyRecord) async throws(KeyError) -> JSONWebKey {
+        guard case .signing(let id)? = KMSReference(record.reference) else { return try file(record).publicKey(record) }
+        let key = try await KMSSigningKey.publicKey(id, record.algorithm, KMSKeyKind(record.algorithm), client)
+        try Self.check(Base64URL.encode(key.thumbprint), record)
+        return key
     }
 
     package func signingKey(_ record: KeyRecord) async throws(KeyError) -> any SigningKey {

@@ -21,6 +21,17 @@ final class KMSSigningKey: SigningKey {
 
     /// Fetches the public key, and checks by one signature that the credentials may sign with the private one.
     init(_ id: String, _ algorithm: KeyAlgorithm, _ kind: KMSKeyKind, _ client: KMSClient) async throws(KeyError) {
+        publicKey = try await Self.publicKey(id, algorithm, kind, client)
+        self.algorithm = algorithm
+        self.id = id
+        self.kind = kind
+        self.client = client
+        try await sign()
+    }
+
+    static func publicKey(
+        _ id: String, _ algorithm: KeyAlgorithm, _ kind: KMSKeyKind, _ client: KMSClient
+    ) async throws(KeyError) -> JSONWebKey {
         guard KMSReference.isKeyID(id) else { throw .badReference(KMSReference.prefix + id) }
         let answer = try await client.call("GetPublicKey", about: id) { json in json.member("KeyId", id) }
         guard let der = answer.string("PublicKey").flatMap({ Base64.decode($0) }) else {
@@ -32,12 +43,7 @@ final class KMSSigningKey: SigningKey {
         guard let key = EVPKey(subjectPublicKeyInfo: der), (try? key.algorithms.contains(algorithm)) == true else {
             throw client.nonsense("a PublicKey that is not for \(algorithm.rawValue)")
         }
-        publicKey = try key.publicKey(algorithm)
-        self.algorithm = algorithm
-        self.id = id
-        self.kind = kind
-        self.client = client
-        try await sign()
+        return try key.publicKey(algorithm)
     }
 
     /// A signature that nobody uses.

@@ -83,11 +83,13 @@ package struct KeyRecord: Sendable, Hashable {
     package let removedAt: UnixTime?
     /// Since when an operator keeps it from signing; `nil`: it may sign.
     package let suspendedAt: UnixTime?
+    /// The name of the brokers that have the private part of this signing key; `nil`: all of them.
+    package let replica: String?
 
     package init(
         kid: String, use: KeyUse, algorithm: KeyAlgorithm, reference: String, publicJWK: String?, state: KeyState,
         createdAt: UnixTime, publishedAt: UnixTime? = nil, activatedAt: UnixTime? = nil, retiredAt: UnixTime? = nil,
-        removedAt: UnixTime? = nil, suspendedAt: UnixTime? = nil
+        removedAt: UnixTime? = nil, suspendedAt: UnixTime? = nil, replica: String? = nil
     ) {
         self.kid = kid
         self.use = use
@@ -101,5 +103,6 @@ package struct KeyRecord: Sendable, Hashable {
         self.retiredAt = retiredAt
         self.removedAt = removedAt
         self.suspendedAt = suspendedAt
+        self.replica = replica
     }
 }

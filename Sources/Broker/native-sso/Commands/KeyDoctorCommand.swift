@@ -32,9 +32,13 @@ struct KeyDoctorCommand: AsyncParsableCommand {
             }
             return (rows, dependents)
         }
-        let keys = await KeySet(rows.records, from: provider)
+        let keys = await KeySet(rows.records, of: configuration.keys.replica, from: provider)
         var protections: [String: String] = [:]
-        for key in rows.records { protections[key.kid] = try? await provider.protection(of: key) }
+        for key in rows.records {
+            let isOthers = key.replica != nil && key.replica != configuration.keys.replica
+            protections[key.kid] =
+                isOthers ? "at the replica \(key.replica ?? "")" : try? await provider.protection(of: key)
+        }
         let table = Table("keys", rows.records) { key in
             let found = dependents[key.kid] ?? KeyDependents()
             return [

@@ -32,13 +32,14 @@ struct KeyRotateCommand: AsyncParsableCommand {
     func run() async throws {
         let configuration = try options.configuration()
         let provider = try configuration.keys.provider()
+        let replica = use == .accessToken ? configuration.keys.replica : nil
         let rotation = KeyRotation(configuration)
         let (records, instant) = try await options.administer { registry in
             (try await registry.keys().records, try await registry.now())
         }
         // The database rounds the times of a key to seconds, so that they may lie half a second ahead.
         let due = rotation.due(
-            use.use, kind, among: records, every: now ? 0 : every, at: now ? instant.adding(1) : instant)
+            use.use, kind, of: replica, among: records, every: now ? 0 : every, at: now ? instant.adding(1) : instant)
         let name = "\(kind.rawValue) key for \(use.rawValue)"
         switch due {
         case .wait(let until):
@@ -60,7 +61,7 @@ struct KeyRotateCommand: AsyncParsableCommand {
             try await execution.carryOut(plan, options) { registry, act in
                 let key = try await KeyGenerator(provider: provider).generate(
                     use.use, algorithm: algorithm.key, beside: records)
-                try await registry.register(key, use.use, provider, act)
+                try await registry.register(key, use.use, of: replica, provider, act)
             }
         case .take(let step, let record):
             let after = try rotation.records(after: step, of: record, among: records, at: instant)

@@ -10,13 +10,17 @@ import StrictCoding
 actor KeyRefresh {
     private let store: SigningKeyStore
     private let provider: any KeyProvider
+    private let replica: String?
     private let ring: KeyRing
     private let logger: Logger
     private let changes: ChangeLog
     /// The last rows that loaded without a problem.
     private var loaded: SigningKeys?
 
-    init(store: SigningKeyStore, provider: any KeyProvider, ring: KeyRing, logger: Logger) {
+    init(
+        store: SigningKeyStore, provider: any KeyProvider, replica: String?, ring: KeyRing, logger: Logger
+    ) {
+        self.replica = replica
         self.store = store
         self.provider = provider
         self.ring = ring
@@ -68,7 +72,7 @@ actor KeyRefresh {
     private func load(_ rows: SigningKeys) async -> [KeySet.Problem] {
         // A key of unknown use may be for refresh tokens.
         let mayLackOne = rows.unknown.values.contains { (KeyUse(rawValue: $0) ?? .refreshToken) == .refreshToken }
-        let keys = await KeySet(rows.records, isComplete: !mayLackOne, from: provider)
+        let keys = await KeySet(rows.records, isComplete: !mayLackOne, of: replica, from: provider)
         let isAdopted = ring.adopt(keys)
         var problems = keys.problems.map(\.description)
         if !rows.unknown.isEmpty {

@@ -206,6 +206,9 @@ extension RefusalTests {
         Refusal(
             SampleFile.replacing("/var/lib/native-sso/keys", with: "keys"),
             "5: keys.directory: write an absolute path, beginning with /"),
+        keys(
+            "replica: \"a b\"",
+            "6: keys.replica: is no name: write 1 to 64 printable ASCII characters without spaces"),
         keys("signer: { socket: run/signer }", "6: keys.signer.socket: write an absolute path, beginning with /"),
         keys(
             "signer: { socket: /run/signer }",

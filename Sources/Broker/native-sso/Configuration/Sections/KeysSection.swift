@@ -15,6 +15,8 @@ extension Configuration {
         let token: TokenSettings?
         /// AWS KMS, where new keys are made instead; `nil`: not used.
         let kms: KMSSettings?
+        /// The name of this broker, which has signing keys of its own; `nil`: it shares those of all.
+        let replica: String?
         /// The socket of the signer; `nil`: this process has the keys.
         let signer: String?
 
@@ -49,6 +51,10 @@ extension Configuration {
                 directory = section.required(
                     "directory", .path, example: "/var/lib/native-sso/keys", help: help, PathText.absolute)
             }
+            replica = section.value(
+                "replica", .text("a name"),
+                help: "The name of this broker, if it has a signing key of its own. By default all brokers share one.",
+                Self.replicaName)
             passphrase = section.value(
                 "passphrase_file", .path,
                 help: "Encrypts new files of signing keys, on one line. Only its owner may read the file.",
@@ -58,6 +64,13 @@ extension Configuration {
             token = section.section(
                 "pkcs11", help: "A PKCS#11 token, in which new signing keys are made. Without it, they are files."
             ) { TokenSettings(reading: $0, isGiven: section.isGiven("pkcs11") || $0.isGiven("module")) }
+        }
+
+        private static func replicaName(_ text: String) throws(ValueDefect) -> String {
+            guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+                throw ValueDefect("is no name: write 1 to 64 printable ASCII characters without spaces")
+            }
+            return text
         }
 
         /// For commands that touch key files themselves.
