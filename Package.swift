@@ -75,7 +75,10 @@ let package = Package(
             name: "JOSE", dependencies: ["StrictCoding", .crypto, .cryptoExtras], path: "Sources/Broker/JOSE",
             swiftSettings: strict),
         .target(
-            name: "KeyModule", dependencies: ["NativeSSO", "JOSE", "StrictCoding", "COpenSSL", "CPKCS11"],
+            name: "KeyModule",
+            dependencies: [
+                "NativeSSO", "JOSE", "StrictCoding", "COpenSSL", "CPKCS11", .asyncHTTPClient, .nioCore, .nioHTTP1,
+            ],
             path: "Sources/Broker/KeyModule",
             swiftSettings: strictWithC),
         .target(
@@ -169,11 +172,11 @@ let package = Package(
             name: "native-sso-bench",
             dependencies: [
                 "BrokerHarness", "BrokerTesting", "PrivateCluster", "ChildProcesses", "PostgresClient", "Registry",
-                "TokenVerifier", "OAuthWire", "JOSE", "StrictCoding", .argumentParser, .crypto, .cryptoExtras, .nioCore,
-                .nioPosix,
-                .nioSSL, .nioTLS,
+                "TokenVerifier", "OAuthWire", "JOSE", "StrictCoding", "KeyModule", "NativeSSO", "CTokenLoop",
+                .argumentParser, .crypto, .cryptoExtras, .nioCore, .nioPosix, .nioSSL, .nioTLS,
             ], path: "Sources/Development/native-sso-bench",
             swiftSettings: strict),
+        .target(name: "CTokenLoop", path: "Sources/Development/CTokenLoop"),
         .target(
             name: "BrokerTesting",
             dependencies: [
@@ -260,7 +263,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "KeyModuleTests",
-            dependencies: ["KeyModule", "ChildProcesses", "NativeSSO", "JOSE", "StrictCoding", .crypto, .jwtKit],
+            dependencies: [
+                "KeyModule", "BrokerHarness", "ChildProcesses", "NativeSSO", "JOSE", "StrictCoding", .crypto, .jwtKit,
+            ],
             path: "Tests/Broker/KeyModuleTests",
             swiftSettings: strict),
         .testTarget(

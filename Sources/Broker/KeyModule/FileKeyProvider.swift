@@ -1,4 +1,4 @@
-import JOSE
+package import JOSE
 package import NativeSSO
 import StrictCoding
 
@@ -84,6 +84,21 @@ package struct FileKeyProvider: KeyProvider {
 
     package func destroy(_ record: KeyRecord) throws(KeyError) {
         try KeyDirectory(path).remove(try Self.fileName(record))
+        if record.replica != nil { try KeyDirectory(path).remove(try Self.publicFileName(record)) }
+    }
+
+    /// Of a file with the public half, which ``add(_:of:)`` has made.
+    package func publicKey(_ record: KeyRecord) throws(KeyError) -> JSONWebKey {
+        let directory = try KeyDirectory(path)
+        let name = try Self.publicFileName(record)
+        let path = directory.path(of: name)
+        let octets = try directory.read(name).withUnsafeBytes { octets in unsafe Array(octets) }
+        guard let json = try? JSONReader.parse(octets).object, let key = try? JSONWebKey(json),
+            key.algorithm == SignatureAlgorithm(name: record.algorithm.rawValue),
+            key.keyID.map({ $0.hasSameOctets(as: Base64URL.encode(key.thumbprint)) }) == true
+        else { throw .file(path: path, .noPublicKey) }
+        try Self.check(Base64URL.encode(key.thumbprint), record, path)
+        return key
     }
 
     /// Copies the file of a key to the directory of `other`, unless that has it. Both files must hold the key of `record`.
@@ -96,6 +111,19 @@ package struct FileKeyProvider: KeyProvider {
         }
         try verify(record)
         try KeyDirectory(other.path).write(try KeyDirectory(path).read(name), to: name)
+        return true
+    }
+
+    /// Writes the public half of another replica's key, unless it is there. The same promises as of ``copy(_:to:)``.
+    package func add(_ key: JSONWebKey, of record: KeyRecord) throws(KeyError) -> Bool {
+        let name = try Self.publicFileName(record)
+        if try KeyDirectory(path).has(name) {
+            _ = try publicKey(record)
+            return false
+        }
+        var json = JSONWriter()
+        json.value(.object(key.json))
+        try KeyDirectory(path).write(try SecureBytes(String(decoding: json.bytes, as: UTF8.self)), to: name)
         return true
     }
 
@@ -118,6 +146,14 @@ package struct FileKeyProvider: KeyProvider {
             throw .badReference(record.reference)
         }
         return reference.fileName
+    }
+
+    /// The `kid` with `.jwk`, wherever the private part lies.
+    private static func publicFileName(_ record: KeyRecord) throws(KeyError) -> String {
+        guard record.use == .accessToken, record.kid.utf8.count == 43, Base64URL.decode(record.kid) != nil else {
+            throw .badReference(record.reference)
+        }
+        return "\(record.kid).jwk"
     }
 
     private static func check(_ kid: String, _ record: KeyRecord, _ path: String) throws(KeyError) {

@@ -29,6 +29,8 @@ package enum KeyFileDefect: Error, Sendable, Equatable {
     case exists
     /// The key directory has another file of this name.
     case differs
+    /// No public key of another replica.
+    case noPublicKey
     /// The directory to install from holds no file.
     case noKeys
     case system(call: String, errno: Int32, message: String)
@@ -73,6 +75,8 @@ package enum KeyFileDefect: Error, Sendable, Equatable {
             "holds a key for \(algorithm.rawValue), but the registry means one for \(expected.rawValue)"
         case .exists: "exists already: it may be left from an interrupted run; remove it if no broker uses it"
         case .differs: "holds another key than the file to install: remove the wrong one of the two"
+        case .noPublicKey:
+            "holds no public key of the registry's: remove it, and copy it again with: native-sso key sync"
         case .noKeys: "holds no key files"
         case .system(let call, _, let message): "cannot be used: \(call): \(message)"
         }
@@ -103,6 +107,8 @@ package enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
     case noFIPS(String)
     /// The signer, or a key behind it.
     case signer(SignerDefect)
+    /// AWS KMS, or a key in it.
+    case kms(KMSDefect)
     /// libcrypto failed, independently of the input.
     case cryptography(String)
 
@@ -125,6 +131,7 @@ package enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
             "keys.fips is true, and OpenSSL's FIPS provider cannot be used (\(reason)): install and configure it "
                 + "(man 7 fips_module), or remove keys.fips"
         case .signer(let defect): defect.description
+        case .kms(let defect): defect.description
         case .cryptography(let what): what
         }
     }
@@ -136,6 +143,7 @@ extension KeyError {
         switch self {
         case .token(let defect): defect.isOutage
         case .signer(let defect): defect.isOutage
+        case .kms(let defect): defect.isOutage
         default: false
         }
     }

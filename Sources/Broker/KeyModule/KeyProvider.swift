@@ -1,4 +1,4 @@
-import JOSE
+package import JOSE
 package import NativeSSO
 import StrictCoding
 
@@ -15,6 +15,10 @@ package protocol KeyProvider: Sendable {
     func generateRefreshTokenKey(id: UInt8) async throws(KeyError) -> GeneratedKey
 
     func generateDeviceKey() async throws(KeyError) -> GeneratedKey
+
+    /// The public key of another replica's signing key, whose private part is not here. Never from the database: write access to
+    /// that cannot introduce a key.
+    func publicKey(_ record: KeyRecord) async throws(KeyError) -> JSONWebKey
 
     /// Loads the private key of `record`. Throws unless its `kid` and algorithm match.
     func signingKey(_ record: KeyRecord) async throws(KeyError) -> any SigningKey

@@ -20,6 +20,7 @@ extension KeyRing: TokenSigner {
         guard let algorithm = wanted ?? keys.algorithm, let signer = keys.signers[algorithm] else {
             throw .noActiveKey(for: .accessToken, wanted)
         }
+        try checkNotSuspended(signer.kid)
         if let failure = signer.failure { throw PortError(failure) }
         return algorithm
     }
@@ -47,6 +48,10 @@ extension KeyRing: RefreshTokenAuthenticator {
             guard let id = try loaded().refreshTokenKeyID else { throw .noActiveKey(for: .refreshToken) }
             return id
         }
+    }
+
+    package func checkIssuing() throws(PortError) {
+        if let kid = try loaded().refreshTokenKID { try checkNotSuspended(kid) }
     }
 
     package func tag(_ message: [UInt8], keyID: UInt8) async throws(PortError) -> [UInt8]? {

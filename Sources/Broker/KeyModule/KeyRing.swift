@@ -11,6 +11,7 @@ package final class KeyRing: Sendable {
     private let keys = Mutex<KeySet?>(nil)
     private let whole = Atomic(false)
     private let signed = Mutex<[String: Signatures]>([:])
+    private let suspended = Mutex<Set<String>>([])
 
     /// The signatures of one key.
     package struct Signatures: Sendable {
@@ -44,6 +45,18 @@ package final class KeyRing: Sendable {
         }
     }
 
+    /// The keys that an operator has suspended, by `kid`: nothing new is begun with them. Apart from the key sets, so that
+    /// it counts also while a new set cannot be loaded.
+    package var suspendedKIDs: Set<String> {
+        get { suspended.withLock { $0 } }
+        set { suspended.withLock { $0 = newValue } }
+    }
+
+    func checkNotSuspended(_ kid: String) throws(PortError) {
+        guard suspended.withLock({ $0.contains(kid) }) else { return }
+        throw .outage(Outage(.keyModule, "the key \(kid) is suspended; to let it sign: native-sso key resume \(kid)"))
+    }
+
     /// Whether all active and published keys of the registry were ever loaded at the same time.
     package var hasBeenWhole: Bool { whole.load(ordering: .relaxed) }
 
@@ -55,7 +68,7 @@ package final class KeyRing: Sendable {
     package func adopt(_ new: KeySet) -> Bool {
         keys.withLock { present in
             if let present, present.missing.isEmpty, present.activeKIDs.isSubset(of: new.verifyingKIDs),
-                new.problems.contains(where: { $0.state == .active })
+                new.problems.contains(where: { $0.state == .active && !$0.isOthers })
             {
                 return false
             }
@@ -151,6 +164,8 @@ package final class KeySet: Sendable {
         package let explanation: String
         /// Whether the provider is away, so that waiting may help.
         package let isOutage: Bool
+        /// Whether it is another replica's key: this one need not sign with it.
+        package let isOthers: Bool
 
         package var description: String { "\(use.rawValue) key \(kid) (\(state.rawValue)): \(explanation)" }
     }
@@ -162,6 +177,7 @@ package final class KeySet: Sendable {
     /// Whether a key with an unknown id exists: then a token with an unknown id may be valid.
     let lacksRefreshTokenKeys: Bool
     let refreshTokenKeyID: UInt8?
+    let refreshTokenKID: String?
     let deviceKey: (any MessageAuthenticator)?
     let activeKIDs: Set<String>
     /// The keys whose signatures and tags are accepted, loaded or not.
@@ -184,27 +200,39 @@ package final class KeySet: Sendable {
     }
 
     /// Loads the keys of `records`. A key that cannot be loaded does not stop the others: see ``problems``.
-    /// - Parameter isComplete: Whether `records` includes all refresh-token keys of the registry.
-    package init(_ records: [KeyRecord], isComplete: Bool = true, from provider: any KeyProvider) async {
+    /// - Parameters:
+    ///   - isComplete: Whether `records` includes all refresh-token keys of the registry.
+    ///   - replica: The name of this broker. It signs with its own keys, and where it has none, with those of all brokers.
+    package init(
+        _ records: [KeyRecord], isComplete: Bool = true, of replica: String? = nil, from provider: any KeyProvider
+    ) async {
         let records = records.filter(\.state.verifies)
         var published: [JSONWebKey] = []
         var signers: [KeyAlgorithm: TokenSigning] = [:]
         var refreshTokenKeys: [UInt8: (any MessageAuthenticator)?] = [:]
         var refreshTokenKeyID: UInt8?
+        var refreshTokenKID: String?
         var lacksRefreshTokenKeys = !isComplete
         var deviceKey: (any MessageAuthenticator)?
         var activeKIDs: Set<String> = []
         var problems: [Problem] = []
         for record in records {
             let isActive = record.state == .active
+            let isOthers = record.replica != nil && record.replica != replica
             do throws(KeyError) {
                 switch record.use {
                 case .accessToken:
                     // Retired keys are published from their private part too. Do not trust the database's public keys:
                     // an attacker with write access could publish their own.
+                    guard !isOthers else {
+                        published.append(try await provider.publicKey(record))
+                        continue
+                    }
                     let key = try await provider.signingKey(record)
                     published.append(key.publicKey)
-                    if isActive { signers[record.algorithm] = TokenSigning(key, record) }
+                    if isActive, record.replica != nil || signers[record.algorithm] == nil {
+                        signers[record.algorithm] = TokenSigning(key, record)
+                    }
                 case .refreshToken:
                     guard let id = KeyReference.refreshTokenID(in: record.reference) else {
                         lacksRefreshTokenKeys = true
@@ -212,7 +240,7 @@ package final class KeySet: Sendable {
                     }
                     refreshTokenKeys[id] = .some(nil)
                     refreshTokenKeys[id] = try await provider.macKey(record)
-                    if isActive { refreshTokenKeyID = id }
+                    if isActive { (refreshTokenKeyID, refreshTokenKID) = (id, record.kid) }
                 case .device: if isActive { deviceKey = try await provider.macKey(record) }
                 }
                 if isActive { activeKIDs.insert(record.kid) }
@@ -220,12 +248,13 @@ package final class KeySet: Sendable {
                 problems.append(
                     Problem(
                         kid: record.kid, use: record.use, state: record.state, explanation: error.description,
-                        isOutage: error.isOutage))
+                        isOutage: error.isOutage, isOthers: isOthers))
             }
         }
         self.signers = signers
         self.refreshTokenKeys = refreshTokenKeys
         self.refreshTokenKeyID = refreshTokenKeyID
+        self.refreshTokenKID = refreshTokenKID
         self.lacksRefreshTokenKeys = lacksRefreshTokenKeys
         self.deviceKey = deviceKey
         self.activeKIDs = activeKIDs

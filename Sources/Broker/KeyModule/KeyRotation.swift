@@ -60,7 +60,7 @@ extension KeyRotation.Step {
 
 extension KeyRotation {
     /// The changed records after `step`: the given record, and after an activation also the one that it retires, the active
-    /// key of its use and algorithm.
+    /// key of its use, algorithm and replica.
     /// - Parameters:
     ///   - all: Every record of the registry.
     ///   - isForced: Skips the waiting periods, for a key that may be compromised. Never skips a state.
@@ -75,12 +75,18 @@ extension KeyRotation {
             guard record.state == .published else { throw .wrongState(record.state, step) }
             let usable = (record.publishedAt ?? record.createdAt).adding(publication)
             guard isForced || usable <= now else { throw .publishedTooShortly(until: usable) }
-            let active = all.filter { $0.use == record.use && $0.algorithm == record.algorithm && $0.state == .active }
+            let active = all.filter {
+                $0.use == record.use && $0.algorithm == record.algorithm && $0.replica == record.replica
+                    && $0.state == .active
+            }
             return active.map { $0.moved(to: .retired, at: now) } + [record.moved(to: .active, at: now)]
         case .retire:
             guard record.state == .published || record.state == .active else { throw .wrongState(record.state, step) }
             guard record.use != .device else { throw .deviceKey }
-            let hasAnother = all.contains { $0.use == record.use && $0.state == .active && $0.kid != record.kid }
+            let hasAnother = all.contains {
+                $0.use == record.use && $0.state == .active && $0.kid != record.kid
+                    && ($0.replica == nil || $0.replica == record.replica)
+            }
             guard isForced || record.state != .active || hasAnother else { throw .onlyActiveKey(record.use) }
             return [record.moved(to: .retired, at: now)]
         case .remove:
@@ -97,17 +103,24 @@ extension KeyRotation {
         case take(Step, KeyRecord)
         /// An operator has made this key, and not published it.
         case pending(KeyRecord)
+        /// An operator has suspended this key. A rotation would let its successor sign.
+        case suspended(KeyRecord)
         case wait(until: UnixTime)
     }
 
     /// The next step for the keys of one use and algorithm.
     /// - Parameters:
+    ///   - replica: Whose keys; `nil`: those of all brokers.
     ///   - all: Every record of the registry.
     ///   - every: How long a key signs.
     package func due(
-        _ use: KeyUse, _ algorithm: KeyAlgorithm, among all: [KeyRecord], every: Seconds, at now: UnixTime
+        _ use: KeyUse, _ algorithm: KeyAlgorithm, of replica: String? = nil, among all: [KeyRecord], every: Seconds,
+        at now: UnixTime
     ) -> Due {
-        let keys = all.filter { $0.use == use && $0.algorithm == algorithm }
+        let keys = all.filter { $0.use == use && $0.algorithm == algorithm && $0.replica == replica }
+        if let suspended = keys.first(where: { $0.suspendedAt != nil && $0.state.maySign }) {
+            return .suspended(suspended)
+        }
         if let successor = keys.first(where: { $0.state == .published }) {
             let usable = (successor.publishedAt ?? successor.createdAt).adding(publication)
             return usable <= now ? .take(.activate, successor) : .wait(until: usable)
@@ -137,7 +150,7 @@ extension KeyRecord {
             publishedAt: state == .published ? now : publishedAt,
             activatedAt: state == .active ? now : activatedAt,
             retiredAt: state == .retired ? now : retiredAt,
-            removedAt: state == .removed ? now : removedAt)
+            removedAt: state == .removed ? now : removedAt, suspendedAt: suspendedAt, replica: replica)
     }
 }
 

@@ -57,7 +57,9 @@ package struct Refresh: Sendable {
             try limits.charge(refreshOf: token.grantID, by: request.client)
         }
         // A known outage must not cost the app a generation.
-        try RefreshError.port { () throws(PortError) in try mint.checkSigning(for: request.client) }
+        try RefreshError.port { () throws(PortError) in
+            try mint.checkSigning(for: request.client, issuesRefreshToken: true)
+        }
         let asked = Rotation(request, token, lifetimes)
         let facts: RotationFacts
         do throws(PortError) {

@@ -35,11 +35,10 @@ package struct TokenMint: Sendable {
             issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: grant.expiresAt, at: now),
             scope: scope, login: idToken.login, session: session, key: key,
             copied: asked.checks.claims)
-        let hasRefreshToken = device.profile == .deviceID || client.issuesRefreshToken
         return TokenAnswer(
             accessToken: try await sign(claims.json, .accessToken, for: client), issued: .accessToken,
             isBound: key != nil, expiresIn: claims.expiresAt.since(now), scope: scope.description,
-            refreshToken: hasRefreshToken ? try await refreshToken(grant.id, grant.generation) : nil,
+            refreshToken: asked.request.hasRefreshToken ? try await refreshToken(grant.id, grant.generation) : nil,
             idToken: client.issuesIDToken
                 ? try await sign(
                     claims.siblingIDToken(in: asked.sessionID, on: device, hashFunction: try hashFunction(for: client)),
@@ -127,8 +126,10 @@ package struct TokenMint: Sendable {
         }
     }
 
-    /// Throws if the broker has no key now that signs this client's tokens.
-    func checkSigning(for client: Client) throws(PortError) {
+    /// Throws if the broker cannot make this client's tokens now.
+    /// - Parameter issuesRefreshToken: Whether it gets a refresh token too.
+    func checkSigning(for client: Client, issuesRefreshToken: Bool = false) throws(PortError) {
+        if issuesRefreshToken { try refreshTokens.checkIssuing() }
         for type in [JWTType.accessToken, .idToken] { _ = try signer.algorithm(client.algorithm(of: type)) }
     }
 

@@ -197,6 +197,8 @@ package enum AuditKind: String, Sendable, CaseIterable {
     case keyActive = "key_active"
     case keyRetired = "key_retired"
     case keyRemoved = "key_removed"
+    case keySuspended = "key_suspended"
+    case keyResumed = "key_resumed"
     /// By the SQL functions of `native_sso_support`.
     case sessionsFound = "sessions_found"
     case retentionSet = "retention_set"

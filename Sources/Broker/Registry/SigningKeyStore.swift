@@ -37,6 +37,7 @@ extension Administration {
             [
                 .text(key.kid), .text(key.use.rawValue), .text(key.algorithm.rawValue), .text(key.reference),
                 .optionalText(key.publicJWK), .bool(isPending),
+                .optionalText(key.replica),
             ], as: .keyAdded,
             details: { state in
                 [
@@ -62,18 +63,18 @@ enum SigningKeyStatements {
     static let all = Statement(
         """
         SELECT kid::text, use, algorithm, reference, public_jwk::text, state, created_at, published_at, activated_at,
-            retired_at
+            retired_at, suspended_at, replica::text
         FROM native_sso.signing_key WHERE state <> 'removed' ORDER BY created_at, kid
         """)
 
-    /// $1 kid, $2 use, $3 algorithm, $4 reference, $5 public JWK, $6 whether it stays pending.
+    /// $1 kid, $2 use, $3 algorithm, $4 reference, $5 public JWK, $6 whether it stays pending, $7 replica.
     static let insert = Statement(
         """
         INSERT INTO native_sso.signing_key (
-            kid, use, algorithm, reference, public_jwk, state, created_at, published_at, activated_at)
+            kid, use, algorithm, reference, public_jwk, state, created_at, published_at, activated_at, replica)
         SELECT $1, $2, $3, $4, $5::text::jsonb,
             CASE WHEN $6 THEN 'pending' WHEN first THEN 'active' ELSE 'published' END, now(),
-            CASE WHEN NOT $6 THEN now() END, CASE WHEN first AND NOT $6 THEN now() END
+            CASE WHEN NOT $6 THEN now() END, CASE WHEN first AND NOT $6 THEN now() END, $7
         FROM (SELECT NOT EXISTS (
             SELECT FROM native_sso.signing_key WHERE use = $2 AND state = 'active') AS first) AS state_of
         ON CONFLICT (kid) DO NOTHING
@@ -89,7 +90,8 @@ enum SigningKeyStatements {
             kid: kid, use: known, algorithm: algorithm, reference: try row.text(3),
             publicJWK: try row.optionalText(4), state: state, createdAt: try row.instant(6),
             publishedAt: try row.optionalInstant(7), activatedAt: try row.optionalInstant(8),
-            retiredAt: try row.optionalInstant(9))
+            retiredAt: try row.optionalInstant(9), suspendedAt: try row.optionalInstant(10),
+            replica: try row.optionalText(11))
         return (kid, use, record)
     }
 }
@@ -147,8 +149,35 @@ extension Administration {
     }
 }
 
+extension Administration {
+    /// Keeps keys from signing, or lets them sign again.
+    /// - Returns: The `kid` of the keys that this call changed. The others were so already, or sign nothing any more.
+    package func suspend(
+        _ keys: [KeyRecord], _ isSuspended: Bool, _ act: AdministrativeAct
+    ) async throws(AdministrationError) -> [String] {
+        do throws(PostgresError) {
+            return try await pool.withTransaction { transaction throws(PostgresError) in
+                var changed: [String] = []
+                for key in keys {
+                    let rows = try transaction.query(KeyStepStatements.suspend, [.text(key.kid), .bool(isSuspended)])
+                    guard !rows.isEmpty else { continue }
+                    changed.append(key.kid)
+                    _ = try transaction.query(
+                        AdministrativeAct.record,
+                        act.parameters(
+                            kind: isSuspended ? .keySuspended : .keyResumed,
+                            details: [("kid", key.kid), ("use", key.use.rawValue), ("state", key.state.rawValue)]))
+                }
+                return changed
+            }
+        } catch {
+            throw AdministrationError(changing: error)
+        }
+    }
+}
+
 enum KeyStepStatements {
-    static let all = [now, move]
+    static let all = [now, move, suspend]
     /// no_data: rolls the transaction back.
     static let overtaken = PostgresError.server(SQLState("02000"), message: "", constraint: nil)
 
@@ -163,6 +192,14 @@ enum KeyStepStatements {
             retired_at = CASE WHEN $3::text = 'retired' THEN now() ELSE retired_at END,
             removed_at = CASE WHEN $3::text = 'removed' THEN now() ELSE removed_at END
         WHERE kid = $1 AND state = $2
+        RETURNING 1
+        """)
+
+    /// $1 kid, $2 whether it is suspended.
+    static let suspend = Statement(
+        """
+        UPDATE native_sso.signing_key SET suspended_at = CASE WHEN $2 THEN now() END
+        WHERE kid = $1 AND (suspended_at IS NULL) = $2 AND state IN ('pending', 'published', 'active')
         RETURNING 1
         """)
 }

@@ -105,6 +105,8 @@ extension AuditExplanation {
         case .keyActive: self = words.act("made \(of("kid")) the active key")
         case .keyRetired: self = words.act("retired the key \(of("kid"))")
         case .keyRemoved: self = words.act("removed the key \(of("kid"))")
+        case .keySuspended: self = words.act("suspended the key \(of("kid")), so that it signs nothing")
+        case .keyResumed: self = words.act("let the key \(of("kid")) sign again")
         case .sessionsFound:
             self = words.act("looked at \(of("sessions")) sessions of one user or device\(words.place)")
         case .retentionSet:

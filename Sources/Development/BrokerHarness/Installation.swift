@@ -16,6 +16,8 @@ package final class Installation: Sendable {
     /// Removes the directory with the installation.
     private let ownsDirectory: Bool
     private let ownCommandLog: URL?
+    /// Settings of all commands and brokers, beside the configuration.
+    private let environment: [String: String]
     /// Where a program finds the database, for a user.
     private let address: @Sendable (_ user: String) -> String
 
@@ -24,8 +26,10 @@ package final class Installation: Sendable {
     package static let (administration, service) = ("administration", "native-sso")
 
     /// A new database, migrated, with keys in use and no client.
-    package convenience init(_ configuration: BrokerConfiguration, on cluster: PrivateCluster) async throws {
-        try self.init(files: configuration, on: cluster)
+    package convenience init(
+        _ configuration: BrokerConfiguration, on cluster: PrivateCluster, environment: [String: String] = [:]
+    ) async throws {
+        try self.init(files: configuration, on: cluster, environment: environment)
         try await prepare()
     }
 
@@ -41,13 +45,16 @@ package final class Installation: Sendable {
     ///   - directory: A temporary one by default, which is removed with the installation.
     ///   - serviceRole: By default a login for this database alone: roles belong to the whole cluster.
     ///   - commandLog: Gets what commands write to standard error; by default a file for each in the directory.
+    ///   - environment: Settings of all commands and brokers, beside the configuration.
     ///   - address: Where programs find a database, for a user.
     package init(
         files configuration: BrokerConfiguration, on cluster: PrivateCluster, database: String? = nil,
         directory: String? = nil, serviceRole: String? = nil, commandLog: String? = nil,
+        environment: [String: String] = [:],
         address: (@Sendable (_ database: String, _ user: String) -> String)? = nil
     ) throws {
         self.configuration = configuration
+        self.environment = environment
         self.cluster = cluster
         let database = database ?? "t" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
         self.database = database
@@ -116,7 +123,7 @@ package final class Installation: Sendable {
     package func command(_ arguments: [String]) async throws -> String {
         try await ManagedProcess.output(
             of: try BuildProducts.path(of: "native-sso"), withConfiguration(arguments),
-            name: (["native-sso"] + arguments).joined(separator: " "), log: commandLog)
+            name: (["native-sso"] + arguments).joined(separator: " "), environment: environment, log: commandLog)
     }
 
     /// The same, whatever its exit status.
@@ -124,8 +131,8 @@ package final class Installation: Sendable {
         _ arguments: [String], environment: [String: String] = [:]
     ) async throws -> ManagedProcess.Outcome {
         try await ManagedProcess.run(
-            try BuildProducts.path(of: "native-sso"), withConfiguration(arguments), environment: environment,
-            log: commandLog)
+            try BuildProducts.path(of: "native-sso"), withConfiguration(arguments),
+            environment: self.environment.merging(environment) { $1 }, log: commandLog)
     }
 
     private func withConfiguration(_ arguments: [String]) -> [String] {
@@ -155,7 +162,8 @@ package final class Installation: Sendable {
         }
         return try Broker(
             configuration: directory.appending(path: "\(change == nil ? Self.service : name).yaml"),
-            log: directory.appending(path: "\(name).log"), ports: ports, environment: environment)
+            log: directory.appending(path: "\(name).log"), ports: ports,
+            environment: self.environment.merging(environment) { $1 })
     }
 
     /// Runs `body` with a broker that is ready, and stops the broker afterwards, whatever happened.

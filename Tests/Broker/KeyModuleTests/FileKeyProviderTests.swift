@@ -1,3 +1,4 @@
+import Foundation
 import KeyModule
 import NativeSSO
 import Testing
@@ -42,6 +43,16 @@ struct FileKeyProviderTests {
 
     @Test func `refuses a key of the wrong kind`() async throws {
         try await KeyProviderConformance.refusesTheWrongKind(provider)
+    }
+
+    /// Its keys are in memory; only a reload needs the directory.
+    @Test func `goes away and comes back`() async throws {
+        let (path, aside) = (directory.path, directory.path + ".aside")
+        try await KeyProviderConformance.comesBack(provider, signing: .here, tagging: .here) {
+            try FileManager.default.moveItem(atPath: path, toPath: aside)
+        } back: {
+            try FileManager.default.moveItem(atPath: aside, toPath: path)
+        }
     }
 
     @Test func `destroys for good`() async throws {

@@ -13,9 +13,93 @@ enum KeyProviderConformance {
     static func signingInput(_ key: any SigningKey, _ text: String) -> [UInt8] {
         let kid = Base64URL.encode(key.publicKey.thumbprint)
         let header = #"{"alg":"\#(key.algorithm.rawValue)","typ":"at+jwt","kid":"\#(kid)"}"#
+        return Array("\(Base64URL.encode(Array(header.utf8))).\(Base64URL.encode(claims(text)))".utf8)
+    }
+
+    private static func claims(_ text: String) -> [UInt8] {
         let expiry = TestClock().now.adding(300).seconds
-        let claims = #"{"iss":"\#(issuer.string)","exp":\#(expiry),"text":"\#(text)"}"#
-        return Array("\(Base64URL.encode(Array(header.utf8))).\(Base64URL.encode(Array(claims.utf8)))".utf8)
+        return Array(#"{"iss":"\#(issuer.string)","exp":\#(expiry),"text":"\#(text)"}"#.utf8)
+    }
+
+    /// Where a provider does its work.
+    enum Place { case here, there }
+
+    /// The provider goes away under a broker and comes back. What needs it is refused before anything is written, what does not
+    /// goes on, a reload in between takes no key away, and nothing must be restarted.
+    static func comesBack(
+        _ provider: any KeyProvider, signing: Place, tagging: Place, leave: () async throws -> Void,
+        back: () async throws -> Void
+    ) async throws {
+        let records = try await provider.completeSet()
+        let ring = KeyRing()
+        #expect(ring.adopt(await KeySet(records, from: provider)))
+        let jwks = try #require(ring.current).jwks
+        let message = Array("nsr1.".utf8)
+        let tag = try await ring.tag(message, keyID: 1)
+        func sign() async -> PortError? {
+            do throws(PortError) {
+                _ = try await ring.sign(payload: claims("x"), type: .accessToken, algorithm: .es256)
+                return nil
+            } catch { return error }
+        }
+
+        try await leave()
+        let away = await KeySet(records, from: provider)
+        #expect(!away.problems.isEmpty)
+        for problem in away.problems { #expect(problem.explanation.contains(" "), "\(problem)") }
+        #expect(!ring.adopt(away))
+        #expect(try #require(ring.current).jwks == jwks)
+        switch signing {
+        case .here: #expect(await sign() == nil)
+        case .there:
+            var calls = 0
+            while (try? ring.algorithm(nil)) != nil, calls < 50 {
+                _ = await sign()
+                calls += 1
+            }
+            #expect(throws: PortError.self) { try ring.algorithm(nil) }
+            let refused = await sign()
+            #expect(refused != nil)
+        }
+        if tagging == .here { #expect(try await ring.tag(message, keyID: 1) == tag) }
+
+        try await back()
+        let start = ContinuousClock.now
+        while ContinuousClock.now < start + .seconds(20) {
+            if (try? ring.algorithm(nil)) != nil, await sign() == nil { break }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        #expect(ContinuousClock.now - start < .seconds(5))
+        #expect(try ring.algorithm(nil) == .es256)
+        #expect(try await ring.tag(message, keyID: 1) == tag)
+        let again = await KeySet(records, from: provider)
+        #expect(again.problems.isEmpty)
+        #expect(ring.adopt(again))
+    }
+
+    /// Signatures that wait do not mix, and tags that need not wait do not.
+    static func waitsForASlowProvider(
+        _ provider: any KeyProvider, slow: () async throws -> Void, fast: () async throws -> Void
+    ) async throws {
+        let records = try await provider.completeSet()
+        let (key, mac) = (try await provider.signingKey(records[0]), try await provider.macKey(records[1]))
+        let message = Array("nsr1.".utf8)
+        let tag = try await mac.tag(message)
+        try await slow()
+        let verified = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for task in 0..<16 {
+                group.addTask {
+                    let message = signingInput(key, "slow \(task)")
+                    let signature = try await key.signature(over: message)
+                    return key.publicKey.verifies(signature, of: message, algorithm: .es256)
+                }
+                group.addTask { try await mac.tag(message) == tag }
+            }
+            return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(verified == 32)
+        #expect(key.failure == nil)
+        try await fast()
     }
 
     /// Tags are 32 octets, the same each time, and those of another key are others. Many at once do not mix.
@@ -165,5 +249,6 @@ enum KeyProviderConformance {
 }
 
 struct TestClock: WallClock {
-    var milliseconds: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+    var behind: Seconds = 0
+    var milliseconds: Int64 { Int64(Date().timeIntervalSince1970 * 1000) - behind.count * 1000 }
 }

@@ -4,12 +4,12 @@ import NativeSSO
 extension KeyRecord {
     static func of(
         _ key: GeneratedKey, _ use: KeyUse, _ state: KeyState = .active, publishedAt: UnixTime? = nil,
-        activatedAt: UnixTime? = nil, retiredAt: UnixTime? = nil
+        activatedAt: UnixTime? = nil, retiredAt: UnixTime? = nil, replica: String? = nil
     ) -> KeyRecord {
         KeyRecord(
             kid: key.kid, use: use, algorithm: key.algorithm, reference: key.reference, publicJWK: key.publicJWK,
             state: state, createdAt: UnixTime(seconds: 1_700_000_000), publishedAt: publishedAt,
-            activatedAt: activatedAt, retiredAt: retiredAt)
+            activatedAt: activatedAt, retiredAt: retiredAt, replica: replica)
     }
 
     /// The same record with another `kid` or reference.
@@ -17,6 +17,15 @@ extension KeyRecord {
         KeyRecord(
             kid: kid ?? self.kid, use: use, algorithm: algorithm ?? self.algorithm,
             reference: reference ?? self.reference, publicJWK: publicJWK, state: state, createdAt: createdAt)
+    }
+}
+
+extension KeyRecord {
+    var suspended: KeyRecord {
+        KeyRecord(
+            kid: kid, use: use, algorithm: algorithm, reference: reference, publicJWK: publicJWK, state: state,
+            createdAt: createdAt, publishedAt: publishedAt, activatedAt: activatedAt, retiredAt: retiredAt,
+            suspendedAt: createdAt)
     }
 }
 

@@ -188,6 +188,90 @@ struct KeyRingTests {
         #expect(set.problems.map(\.kid) == [stranger.kid])
     }
 
+    // MARK: Suspension
+
+    @Test func `a suspended key issues nothing new, even if its set cannot be loaded again, and the others go on`()
+        async throws
+    {
+        let records = try await provider.completeSet()
+        #expect(ring.adopt(await KeySet(records, from: provider)))
+        let jwks = try #require(ring.current).jwks
+        ring.suspendedKIDs = [records[0].kid]
+        try directory.write([], to: records[0].reference)
+        #expect(!ring.adopt(await KeySet(records, from: provider)))
+        await expectOutage { () throws(PortError) in try ring.algorithm(nil) }
+        await expectOutage { () throws(PortError) in try ring.algorithm(.es256) }
+        #expect(try #require(ring.current).jwks == jwks)
+        #expect(try #require(ring.current).missing.isEmpty)
+        try ring.checkIssuing()
+        #expect(try await ring.tag([1], keyID: 1) != nil)
+        ring.suspendedKIDs = [records[1].kid]
+        #expect(try ring.algorithm(nil) == .es256)
+        await expectOutage { () throws(PortError) in try ring.checkIssuing() }
+        // For nonces, and to check what apps present.
+        #expect(try ring.currentKeyID == 1)
+        #expect(try await ring.tag([1], keyID: 1) != nil)
+        ring.suspendedKIDs = []
+        try ring.checkIssuing()
+    }
+
+    @Test func `a client does not fall back to another algorithm when the key of the first is suspended`() async throws
+    {
+        let records = try await provider.completeSet()
+        let other = KeyRecord.of(try provider.generateSigningKey(.edDSA, modulusBits: 0), .accessToken)
+        #expect(ring.adopt(await KeySet(records + [other], from: provider)))
+        ring.suspendedKIDs = [records[0].kid]
+        await expectOutage { () throws(PortError) in try ring.algorithm(nil) }
+        #expect(try ring.algorithm(.edDSA) == .edDSA)
+    }
+
+    // MARK: Replicas
+
+    @Test func `each replica signs by its own key, and publishes those of all`() async throws {
+        let others = try TemporaryDirectory()
+        let (here, there) = (provider, FileKeyProvider(directory: others.path))
+        let shared = try await here.completeSet()
+        for record in shared { #expect(try here.copy(record, to: there)) }
+        let mine = KeyRecord.of(try here.generateSigningKey(.es256, modulusBits: 0), .accessToken, replica: "a")
+        let theirs = KeyRecord.of(try there.generateSigningKey(.es256, modulusBits: 0), .accessToken, replica: "b")
+        let records = shared + [mine, theirs]
+        // Before the public half is here: this broker goes on, and does not begin to be ready.
+        let early = await KeySet(records, of: "a", from: here)
+        #expect(early.problems.map(\.kid) == [theirs.kid])
+        #expect(early.problems[0].explanation.contains("\(theirs.kid).jwk does not exist"))
+        #expect(ring.adopt(await KeySet(shared, from: here)) && ring.adopt(early))
+        #expect(early.signingKIDs == [mine.kid])
+        let beginning = KeyRing()
+        #expect(beginning.adopt(early) && !beginning.hasBeenWhole)
+
+        #expect(try here.add(try there.signingKey(theirs).publicKey, of: theirs))
+        #expect(try there.add(try here.signingKey(mine).publicKey, of: mine))
+        #expect(try !there.add(try here.signingKey(mine).publicKey, of: mine))
+        let sets = [await KeySet(records, of: "a", from: here), await KeySet(records, of: "b", from: there)]
+        #expect(sets.allSatisfy { $0.problems.isEmpty && $0.missing.isEmpty })
+        #expect(sets.map(\.signingKIDs) == [[mine.kid], [theirs.kid]])
+        for set in sets { #expect(try JSONWebKeySet(document: set.jwks).keys.count == 3) }
+        #expect(ring.adopt(sets[0]) && ring.hasBeenWhole)
+        // A broker without a name signs with the key of all.
+        let unnamed = await KeySet(records, from: here)
+        #expect(unnamed.signingKIDs == [shared[0].kid])
+        // The one directory is stolen: its key goes alone, and its broker has the key of all.
+        let rest = records.filter { $0.kid != theirs.kid }
+        #expect(await KeySet(rest, of: "b", from: there).signingKIDs == [shared[0].kid])
+        #expect(await KeySet(rest, of: "a", from: here).signingKIDs == [mine.kid])
+        // A stranger's public key does not get in by the database, and not by another file.
+        try directory.write(try directory.read("\(theirs.kid).jwk"), to: "\(shared[0].kid).jwk")
+        #expect(throws: KeyError.self) { try here.publicKey(shared[0]) }
+        for octets in [[], Array("{}".utf8)] {
+            try directory.write(octets, to: "\(theirs.kid).jwk")
+            #expect(throws: KeyError.file(path: directory.file("\(theirs.kid).jwk"), .noPublicKey)) {
+                try here.publicKey(theirs)
+            }
+        }
+        try there.destroy(mine)
+        #expect(try !others.names.contains("\(mine.kid).jwk"))
+    }
+
     // MARK: Replacement
 
     @Test func `a reload that meets a damaged file changes nothing`() async throws {

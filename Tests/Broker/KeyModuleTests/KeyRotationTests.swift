@@ -59,6 +59,45 @@ struct KeyRotationTests {
         #expect(due([active(1), old]) == .take(.remove, old))
         #expect(due([active(1), key(.retired, retired: 299)]) == .wait(until: until(9 * 3600 - 1)))
         #expect(due([active(99_999), key(.pending)]) == .pending(key(.pending)))
+        // A rotation would let a successor sign.
+        let suspended = active(99_999).suspended
+        #expect(due([suspended, successor]) == .suspended(suspended))
+        #expect(due([active(99_999), successor.suspended]) == .suspended(successor.suspended))
+        #expect(due([active(1), old.suspended]) == .take(.remove, old.suspended))
+    }
+
+    /// The clock was set back: everything waits, and nothing is made or taken away twice.
+    @Test func `keys of the future wait`() {
+        let ahead = key(.published, published: -7200)
+        #expect(result(.activate, ahead) == .failure(.publishedTooShortly(until: until(3 * 3600))))
+        func due(_ keys: [KeyRecord]) -> KeyRotation.Due {
+            rotation.due(.accessToken, .es256, among: keys, every: .hours(10), at: now)
+        }
+        #expect(due([ahead]) == .wait(until: until(3 * 3600)))
+        let active = KeyRecord.of(
+            GeneratedKey(kid: "a", reference: "r", algorithm: .es256, publicJWK: nil), .accessToken,
+            activatedAt: until(7200))
+        #expect(due([active, key(.retired, retired: -7200)]) == .wait(until: until(11 * 3600)))
+        #expect(result(.remove, key(.retired, retired: -7200)) == .failure(.stillInUse(until: until(7500))))
+    }
+
+    @Test func `the keys of a replica take their steps alone`() {
+        func own(_ state: KeyState, _ replica: String?) -> KeyRecord {
+            .of(
+                GeneratedKey(kid: "\(replica ?? "-")", reference: "r", algorithm: .es256, publicJWK: nil), .accessToken,
+                state, publishedAt: until(-7200), activatedAt: until(-7200), replica: replica)
+        }
+        let all = [own(.active, nil), own(.active, "a"), own(.published, "b")]
+        #expect(result(.activate, own(.published, "b"), among: all) == .success([.active]))
+        #expect(result(.activate, own(.published, "a"), among: all) == .success([.retired, .active]))
+        #expect(result(.retire, own(.active, "a"), among: all) == .success([.retired]))
+        #expect(result(.retire, own(.active, nil), among: all) == .failure(.onlyActiveKey(.accessToken)))
+        func due(_ replica: String?) -> KeyRotation.Due {
+            rotation.due(.accessToken, .es256, of: replica, among: all, every: .hours(3), at: now)
+        }
+        #expect(due("c") == .generate)
+        #expect(due("b") == .take(.activate, all[2]))
+        #expect(due("a") == .generate && due(nil) == .generate)
     }
 
     @Test func `activation retires the predecessor of the same use`() {

@@ -173,6 +173,19 @@ struct SignerFaultTests {
         #expect(signer.counts.map(\.count) == [3])
     }
 
+    /// Its clock was set back, or the broker's is ahead.
+    @Test func `a signer whose clock is behind refuses by name`() async throws {
+        let signer = try TestSigner()
+        try signer.start(longest: .hours(24), clock: TestClock(behind: .hours(25)))
+        let provider = signer.provider()
+        let key = try await provider.signingKey(
+            .of(try await provider.generateSigningKey(.es256, modulusBits: 0), .accessToken))
+        let message = KeyProviderConformance.signingInput(key, "x")
+        let defect = await defect { () async throws(KeyError) in try await key.signature(over: message) }
+        #expect(
+            defect?.description.contains("clock of this machine is behind") == true, "\(String(describing: defect))")
+    }
+
     @Test func `a MAC key tags only messages with the label of its use`() async throws {
         let signer = try TestSigner()
         try signer.start()

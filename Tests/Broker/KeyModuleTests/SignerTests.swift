@@ -24,6 +24,7 @@ struct SignedProvider: KeyProvider {
     func signingKey(_ record: KeyRecord) async throws(KeyError) -> any SigningKey {
         try await user.signingKey(record)
     }
+    func publicKey(_ record: KeyRecord) async throws(KeyError) -> JSONWebKey { try await user.publicKey(record) }
     func macKey(_ record: KeyRecord) async throws(KeyError) -> any MessageAuthenticator {
         try await user.macKey(record)
     }
@@ -72,6 +73,7 @@ struct SlowProvider: KeyProvider {
     func macKey(_ record: KeyRecord) async throws(KeyError) -> any MessageAuthenticator {
         try await other.macKey(record)
     }
+    func publicKey(_ record: KeyRecord) async throws(KeyError) -> JSONWebKey { try await other.publicKey(record) }
     func protection(of record: KeyRecord) async throws(KeyError) -> String { try await other.protection(of: record) }
     func destroy(_ record: KeyRecord) async throws(KeyError) { try await other.destroy(record) }
 }
@@ -95,12 +97,12 @@ final class TestSigner: Sendable {
 
     func start(
         users: Set<UInt32> = [geteuid()], rate: Int = 1_000_000, longest: Seconds = .hours(24),
-        serving provider: (any KeyProvider)? = nil
+        clock: TestClock = TestClock(), serving provider: (any KeyProvider)? = nil
     ) throws {
         let made = try SignerServer(
             at: socket, serving: provider ?? maker, to: users,
             policy: SigningPolicy(issuer: KeyProviderConformance.issuer, longest: longest), rate: rate,
-            clock: TestClock()
+            clock: clock
         ) { [weak self] event in self?.events.withLock { $0.append(event) } }
         made.start()
         server.withLock { $0 = made }
@@ -140,6 +142,39 @@ struct SignerConformanceTests {
         try await KeyProviderConformance.tagsConcurrently(signer.provider())
         try await KeyProviderConformance.refusesTheWrongKind(signer.provider())
         try await KeyProviderConformance.destroysForGood(signer.provider())
+    }
+
+    @Test func `shows another replica's public key, and signs nothing with it`() async throws {
+        let (signer, elsewhere) = (try TestSigner(), try TemporaryDirectory())
+        let other = FileKeyProvider(directory: elsewhere.path)
+        let record = KeyRecord.of(try other.generateSigningKey(.es256, modulusBits: 0), .accessToken, replica: "b")
+        let key = try other.signingKey(record).publicKey
+        try signer.start()
+        let user = signer.provider().user
+        await #expect(throws: KeyError.self) { try await user.publicKey(record) }
+        #expect(try FileKeyProvider(directory: signer.directory.path).add(key, of: record))
+        #expect(try await user.publicKey(record) == key)
+        let signing = try await user.signingKey(record)
+        await #expect(throws: KeyError.self) {
+            try await signing.signature(over: KeyProviderConformance.signingInput(signing, "x"))
+        }
+        #expect(signer.counts.isEmpty)
+    }
+
+    @Test func `goes away and comes back`() async throws {
+        let signer = try TestSigner()
+        try signer.start()
+        try await KeyProviderConformance.comesBack(signer.provider(), signing: .there, tagging: .there) {
+            signer.stop()
+        } back: {
+            try signer.start()
+        }
+    }
+
+    @Test func `waits for a slow provider`() async throws {
+        let signer = try TestSigner()
+        try signer.start(serving: SlowProvider(other: signer.maker, pause: .milliseconds(300)))
+        try await KeyProviderConformance.waitsForASlowProvider(signer.provider(), slow: {}, fast: {})
     }
 
     @Test func `finds a key again`() async throws {

@@ -155,6 +155,45 @@ struct KeyCommandTests {
         }
     }
 
+    @Test func `suspend and resume show what they would do, name what they refuse, and are audited`() async throws {
+        try await Installation.withSchema { installation in
+            let active = try #require(try await installation.keys(use: "access-token").first?.string("kid"))
+            let device = try #require(try await installation.keys(use: "device").first?.string("kid"))
+            try await installation.succeed("key", "generate", "--use", "access-token")
+            func suspended() async throws -> [String] {
+                try await installation.keys(use: "access-token").filter { $0.string("suspended_at") != nil }
+                    .compactMap { $0.string("state") }.sorted()
+            }
+            let shown = try await installation.run(["key", "suspend", "--use", "access-token"])
+            #expect(shown.status == 0 && shown.output.contains("brokers answer 503"), "\(shown.errors)")
+            #expect(try await suspended() == [])
+            let execute = ["--execute", "--reason", "alarm"]
+            // The successor too: a rotation must not let it sign.
+            #expect(try await installation.run(["key", "suspend", "--use", "access-token"] + execute).status == 0)
+            #expect(try await suspended() == ["active", "published"])
+            for (arguments, words) in [
+                (["key", "suspend", "--use", "access-token"], "suspended already"),
+                (["key", "suspend", "--", device], "signs nothing"), (["key", "suspend", "--", "x"], "does not exist"),
+                (["key", "rotate", "--now"], "is suspended: resume it"),
+            ] {
+                let outcome = try await installation.run(arguments)
+                #expect(outcome.status == 1 && outcome.errors.contains(words), "\(outcome.errors)")
+            }
+            #expect(try await installation.run(["key", "suspend"]).status == 2)
+            let doctor = try await installation.run(["key", "doctor"])
+            #expect(doctor.status == 3 && doctor.errors.contains("native-sso key resume \(active)"), "\(doctor.errors)")
+            #expect(try await installation.run(["key", "resume"] + execute + ["--", active]).status == 0)
+            #expect(try await suspended() == ["published"])
+            #expect(try await installation.run(["key", "resume", "--use", "access-token"] + execute).status == 0)
+            #expect(
+                try await installation.run(["key", "resume", "--use", "access-token"]).errors.contains("not suspended"))
+            let acts = try await installation.audit().filter { $0.contains("|alarm|") }
+            #expect(
+                acts.map { $0.prefix { $0 != "|" } }.sorted() == Array(repeating: "key_resumed", count: 2)
+                    + Array(repeating: "key_suspended", count: 2))
+        }
+    }
+
     /// One old SDK that knows only RS256 does not decide for all clients.
     @Test func `keys of two algorithms are active, and a client chooses one that is`() async throws {
         try await Installation.withSchema { installation in

@@ -27,19 +27,21 @@ final class FaultFixture: Sendable {
 
     /// Two apps that share logins, on a database of their own.
     static func install(
-        _ issuer: String, _ key: TestKey, on cluster: PrivateCluster
+        _ issuer: String, _ key: TestKey, on cluster: PrivateCluster, environment: [String: String] = [:]
     ) async throws -> (Installation, LoginFactory) {
         var provider = BrokerConfiguration.Provider(issuer)
         provider.enrolsByExchange = true
-        return try await install(provider, key, on: cluster)
+        return try await install(provider, key, on: cluster, environment: environment)
     }
 
     static func install(
-        _ provider: BrokerConfiguration.Provider, _ key: TestKey, on cluster: PrivateCluster
+        _ provider: BrokerConfiguration.Provider, _ key: TestKey, on cluster: PrivateCluster,
+        environment: [String: String] = [:]
     ) async throws -> (Installation, LoginFactory) {
         let issuer = provider.issuer
         let installation = try await Installation(
-            BrokerConfiguration(issuer: "https://sso.example.test", providers: [provider]), on: cluster)
+            BrokerConfiguration(issuer: "https://sso.example.test", providers: [provider]), on: cluster,
+            environment: environment)
         let sql = try installation.session()
         for app in ["app-one", "app-two"] {
             let row = ClientRow(app, membership: .init(group: "vendor", issuer: issuer)) {

@@ -10,44 +10,6 @@ import Testing
 /// The signer goes away under a running broker: no app loses its login.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct SignerOutageTests {
-    /// What the apps have seen.
-    private final class Apps: Sendable {
-        struct Seen {
-            var granted = 0
-            var outages = 0
-            var others: [String] = []
-        }
-
-        let seen = Mutex(Seen())
-        let areDone = Atomic(false)
-
-        /// Refreshes one family until the others are done, too. A token that got no answer is sent again.
-        func refresh(_ family: TokenFamily, _ logins: LoginFactory, at broker: Broker) async throws {
-            var token = family.refreshToken
-            while !areDone.load(ordering: .relaxed) {
-                let answer = try await broker.token(logins.refresh(token))
-                seen.withLock { seen in
-                    if answer.status == 200 {
-                        seen.granted += 1
-                    } else if answer.isOutage {
-                        seen.outages += 1
-                    } else {
-                        seen.others.append(answer.text)
-                    }
-                }
-                if let next = answer.refreshToken { token = next }
-                if answer.status != 200 { try await Task.sleep(for: .milliseconds(20)) }
-            }
-        }
-
-        func untilGranted(_ more: Int) async throws {
-            let start = seen.withLock { $0.granted }
-            _ = try await eventually("\(more) refreshes") {
-                seen.withLock { $0.granted >= start + more } ? true : nil
-            }
-        }
-    }
-
     private func install() async throws -> (StubIdentityProvider, Installation, LoginFactory) {
         let key = try TestKey(.es256, keyID: "idp")
         let provider = try StubIdentityProvider(keys: [key])
@@ -72,7 +34,7 @@ struct SignerOutageTests {
             broker in
             var families: [TokenFamily] = []
             for _ in 0..<24 { families.append(try await logins.family(at: broker)) }
-            let apps = Apps()
+            let apps = RefreshingApps()
             let sql = try installation.session()
             try await withThrowingTaskGroup { group in
                 for family in families { group.addTask { try await apps.refresh(family, logins, at: broker) } }

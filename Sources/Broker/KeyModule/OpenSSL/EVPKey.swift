@@ -89,7 +89,7 @@ extension EVPKey {
     }
 
     /// The algorithms that a key of this kind can serve.
-    private var algorithms: [KeyAlgorithm] {
+    var algorithms: [KeyAlgorithm] {
         get throws(KeyFileDefect) {
             if isA("EC") {
                 switch curve {

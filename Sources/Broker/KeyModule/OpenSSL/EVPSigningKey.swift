@@ -72,7 +72,7 @@ import NativeSSO
     }
 
     /// Converts a DER ECDSA-Sig-Value to r ‖ s, `width` octets each. RFC 7518 §3.4.
-    private static func concatenated(_ der: [UInt8], width: Int) throws(KeyError) -> [UInt8] {
+    static func concatenated(_ der: [UInt8], width: Int) throws(KeyError) -> [UInt8] {
         let parsed = unsafe der.withUnsafeBufferPointer { der in
             var next = der.baseAddress
             return unsafe d2i_ECDSA_SIG(nil, &next, der.count)

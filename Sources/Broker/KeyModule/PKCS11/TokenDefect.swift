@@ -17,6 +17,8 @@ package enum TokenDefect: Error, Sendable, Equatable {
     case exists(label: String)
     case wrongKind(label: String, expected: String)
     case unsupported(algorithm: String)
+    /// The token does not do this with the key.
+    case wrongMechanism(String)
 
     /// A code that a call returned, PKCS#11 2.40 §5.1.
     init(call: StaticString, code: UInt) {
@@ -24,6 +26,9 @@ package enum TokenDefect: Error, Sendable, Equatable {
             switch code {
             case CKR_PIN_INCORRECT, CKR_PIN_INVALID, CKR_PIN_LEN_RANGE, CKR_PIN_EXPIRED: .wrongPIN
             case CKR_PIN_LOCKED: .lockedPIN
+            case CKR_MECHANISM_INVALID, CKR_MECHANISM_PARAM_INVALID, CKR_KEY_TYPE_INCONSISTENT,
+                CKR_KEY_FUNCTION_NOT_PERMITTED, CKR_KEY_SIZE_RANGE, CKR_CURVE_NOT_SUPPORTED:
+                .wrongMechanism(Self.name(of: code))
             default: .failed(call: call.description, code: code)
             }
     }
@@ -38,7 +43,7 @@ package enum TokenDefect: Error, Sendable, Equatable {
     var endsSession: Bool {
         switch self {
         case .failed, .wrongPIN, .lockedPIN, .noToken, .module: true
-        case .noAnswer, .busy, .noKey, .severalKeys, .exists, .wrongKind, .unsupported: false
+        case .noAnswer, .busy, .noKey, .severalKeys, .exists, .wrongKind, .unsupported, .wrongMechanism: false
         }
     }
 }
@@ -64,6 +69,8 @@ extension TokenDefect: CustomStringConvertible {
         case .exists(let label):
             "the token holds a key labelled \(label) already: if no registry uses it, remove it with the token's own tools"
         case .wrongKind(let label, let expected): "the token's key \(label) is no key for \(expected)"
+        case .wrongMechanism(let reason):
+            "the token cannot make this signature: \(reason); make a key of another algorithm, or take another token"
         case .unsupported(let algorithm): "keys for \(algorithm) are not made in tokens; take another algorithm"
         }
     }
@@ -75,7 +82,9 @@ extension TokenDefect: CustomStringConvertible {
         case CKR_TOKEN_NOT_PRESENT: "token not present"
         case CKR_SESSION_HANDLE_INVALID, CKR_SESSION_CLOSED: "session closed"
         case CKR_USER_NOT_LOGGED_IN: "not logged in"
-        case CKR_MECHANISM_INVALID: "the token does not know the mechanism"
+        case CKR_MECHANISM_INVALID, CKR_MECHANISM_PARAM_INVALID: "it does not know the mechanism"
+        case CKR_KEY_FUNCTION_NOT_PERMITTED: "the key may not sign"
+        case CKR_KEY_SIZE_RANGE, CKR_CURVE_NOT_SUPPORTED: "it does not take keys of this size or on this curve"
         case CKR_KEY_TYPE_INCONSISTENT: "the key is of another type"
         case CKR_OBJECT_HANDLE_INVALID, CKR_KEY_HANDLE_INVALID: "the key is gone"
         case CKR_GENERAL_ERROR: "general error"

@@ -1,6 +1,6 @@
 import COpenSSL
 import CPKCS11
-import JOSE
+package import JOSE
 package import NativeSSO
 import StrictCoding
 
@@ -62,6 +62,8 @@ package struct TokenKeyProvider: KeyProvider {
         let kid = Base64URL.encode(try await TokenMACKey(label: label, token: token).tag(MACKey.checkMessage))
         return GeneratedKey(kid: kid, reference: TokenReference.prefix + label, algorithm: .hs256, publicJWK: nil)
     }
+
+    package func publicKey(_ record: KeyRecord) throws(KeyError) -> JSONWebKey { try files.publicKey(record) }
 
     package func signingKey(_ record: KeyRecord) async throws(KeyError) -> any SigningKey {
         guard let label = TokenReference.label(in: record.reference) else { return try files.signingKey(record) }

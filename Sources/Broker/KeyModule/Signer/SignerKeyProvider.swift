@@ -1,4 +1,4 @@
-import JOSE
+package import JOSE
 package import NativeSSO
 import StrictCoding
 import Synchronization
@@ -27,6 +27,11 @@ package struct SignerKeyProvider: KeyProvider {
     }
 
     package func signingKey(_ record: KeyRecord) async throws(KeyError) -> any SigningKey {
+        SignerSigningKey(
+            try await publicKey(record), record.algorithm, SignerProtocol.name(of: record), client)
+    }
+
+    package func publicKey(_ record: KeyRecord) async throws(KeyError) -> JSONWebKey {
         let name = SignerProtocol.name(of: record)
         let json = try await client.call(.load, key: name, message: [])
         guard let object = try? JSONReader.parse(json).object, let key = try? JSONWebKey(object) else {
@@ -36,7 +41,7 @@ package struct SignerKeyProvider: KeyProvider {
         guard kid.hasSameOctets(as: record.kid), key.keyID.map({ $0.hasSameOctets(as: kid) }) == true,
             key.algorithm == SignatureAlgorithm(name: record.algorithm.rawValue)
         else { throw .otherKey(path: record.reference, expected: record.kid, found: kid) }
-        return SignerSigningKey(key, record.algorithm, name, client)
+        return key
     }
 
     package func macKey(_ record: KeyRecord) async throws(KeyError) -> any MessageAuthenticator {

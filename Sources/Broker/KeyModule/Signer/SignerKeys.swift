@@ -19,6 +19,8 @@ final class SignerKeys: Sendable {
         enum Key: Sendable {
             case signing(any SigningKey, headers: [(type: JWTType, octets: [UInt8])])
             case mac(any MessageAuthenticator)
+            /// Of another replica.
+            case published(JSONWebKey)
         }
 
         let record: KeyRecord
@@ -95,9 +97,14 @@ final class SignerKeys: Sendable {
             let loaded: Loaded
             if let present { loaded = present } else { loaded = try await load(record, request.key) }
             if request.operation == .load {
-                guard case .signing(let key, _) = loaded.key else { return (.done, []) }
+                let key: JSONWebKey
+                switch loaded.key {
+                case .signing(let signing, _): key = signing.publicKey
+                case .published(let published): key = published
+                case .mac: return (.done, [])
+                }
                 var json = JSONWriter()
-                json.value(.object(key.publicKey.json))
+                json.value(.object(key.json))
                 return (.done, json.bytes)
             }
             if let reason = refusal(of: request, by: loaded) { return refuse(request, record, user, reason) }
@@ -105,6 +112,7 @@ final class SignerKeys: Sendable {
             switch loaded.key {
             case .signing(let key, _): octets = try await key.signature(over: request.message)
             case .mac(let key): octets = try await key.tag(request.message)
+            case .published: throw .signer(.refused("the key is another replica's"))
             }
             count(request, user)
             return (.done, octets)
@@ -117,10 +125,7 @@ final class SignerKeys: Sendable {
         do throws(KeyError) {
             let key: Loaded.Key
             if record.use == .accessToken {
-                let signing = try await provider.signingKey(record)
-                key = .signing(
-                    signing,
-                    headers: JWTType.allCases.map { ($0, TokenSigning.header(signing.algorithm, $0, record.kid)) })
+                key = try await loadSigningKey(record)
             } else {
                 key = .mac(try await provider.macKey(record))
             }
@@ -134,6 +139,19 @@ final class SignerKeys: Sendable {
             // A key that was removed signs no more.
             if !error.isOutage { state.withLock { state in state.keys[name] = nil } }
             throw error
+        }
+    }
+
+    /// If only the public half is here, the key is another replica's.
+    private func loadSigningKey(_ record: KeyRecord) async throws(KeyError) -> Loaded.Key {
+        do throws(KeyError) {
+            let signing = try await provider.signingKey(record)
+            return .signing(
+                signing,
+                headers: JWTType.allCases.map { ($0, TokenSigning.header(signing.algorithm, $0, record.kid)) })
+        } catch {
+            guard !error.isOutage, let published = try? await provider.publicKey(record) else { throw error }
+            return .published(published)
         }
     }
 

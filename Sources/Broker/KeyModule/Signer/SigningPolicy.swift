@@ -29,7 +29,8 @@ package struct SigningPolicy: Sendable {
         if header.type == .securityEvent { return claims.contains("exp") ? "a security event has exp" : nil }
         guard let expiry = claims.number("exp")?.int64 else { return "there is no exp" }
         guard UnixTime(seconds: expiry).since(now) <= longest else {
-            return "exp is more than \(longest.count) s ahead (signer.longest_token)"
+            return
+                "exp is more than \(longest.count) s ahead (signer.longest_token), or the clock of this machine is behind"
         }
         return nil
     }

@@ -46,7 +46,9 @@ package struct Exchange: Sendable {
         subject.provider = idToken.issuer
         let asked = try await admission(request, idToken, at: now)
         // A known outage must not cost the app its grant.
-        try ExchangeError.port { () throws(PortError) in try mint.checkSigning(for: request.client) }
+        try ExchangeError.port { () throws(PortError) in
+            try mint.checkSigning(for: request.client, issuesRefreshToken: request.hasRefreshToken)
+        }
         let facts: AdmissionFacts
         do throws(PortError) {
             facts = try await registry.admit(asked)  // one statement, one commit; facts either way

@@ -1,4 +1,7 @@
 extension ExchangeRequest {
+    /// Whether the answer has a refresh token.
+    var hasRefreshToken: Bool { profile == .deviceID || client.issuesRefreshToken }
+
     /// The scope that a grant would hold, and the first reason against it that no consent of the user can remove.
     var demand: (scope: Scope, refusal: ExchangeRefusal?) {
         let named = scope?.withoutLogin

@@ -7,7 +7,7 @@ package protocol TokenSigner: Sendable {
     func sign(payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm) async throws(PortError) -> String
 
     /// The algorithm to sign with: `wanted`, or, if that is `nil`, the first one with an active key. Throws an outage if
-    /// there is no such key, or if it is known that it cannot sign now.
+    /// there is no such key, if an operator has suspended it, or if it is known that it cannot sign now.
     func algorithm(_ wanted: KeyAlgorithm?) throws(PortError) -> KeyAlgorithm
 }
 
@@ -23,6 +23,9 @@ package enum JWTType: String, Sendable, CaseIterable {
 package protocol RefreshTokenAuthenticator: Sendable {
     /// The key for new tokens.
     var currentKeyID: UInt8 { get throws(PortError) }
+
+    /// Throws an outage if an operator has suspended the key for new tokens. What is being made is finished.
+    func checkIssuing() throws(PortError)
 
     /// 32 octets; `nil` if no key has this id.
     func tag(_ message: [UInt8], keyID: UInt8) async throws(PortError) -> [UInt8]?

@@ -15,6 +15,9 @@ package enum KeyState: String, Sendable, Hashable, CaseIterable, Comparable {
 
     package static func < (a: KeyState, b: KeyState) -> Bool { a.order < b.order }
 
+    /// Whether this key signs or will sign.
+    package var maySign: Bool { self < .retired }
+
     /// Whether the broker accepts what this key signed.
     package var verifies: Bool { self == .published || self == .active || self == .retired }
 }
@@ -76,11 +79,15 @@ package struct KeyRecord: Sendable, Hashable {
     package let activatedAt: UnixTime?
     package let retiredAt: UnixTime?
     package let removedAt: UnixTime?
+    /// Since when an operator keeps it from signing; `nil`: it may sign.
+    package let suspendedAt: UnixTime?
+    /// The name of the brokers that have the private part of this signing key; `nil`: all of them.
+    package let replica: String?
 
     package init(
         kid: String, use: KeyUse, algorithm: KeyAlgorithm, reference: String, publicJWK: String?, state: KeyState,
         createdAt: UnixTime, publishedAt: UnixTime? = nil, activatedAt: UnixTime? = nil, retiredAt: UnixTime? = nil,
-        removedAt: UnixTime? = nil
+        removedAt: UnixTime? = nil, suspendedAt: UnixTime? = nil, replica: String? = nil
     ) {
         self.kid = kid
         self.use = use
@@ -93,5 +100,7 @@ package struct KeyRecord: Sendable, Hashable {
         self.activatedAt = activatedAt
         self.retiredAt = retiredAt
         self.removedAt = removedAt
+        self.suspendedAt = suspendedAt
+        self.replica = replica
     }
 }

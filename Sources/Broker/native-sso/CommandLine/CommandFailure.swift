@@ -158,10 +158,11 @@ extension CommandFailure {
 
     private init(_ error: KeyError) {
         switch error {
-        case .noIDsLeft, .deviceKeyExists, .algorithmDoesNotFit, .token(.unsupported):
+        case .noIDsLeft, .deviceKeyExists, .algorithmDoesNotFit, .token(.unsupported), .kms(.unsupported),
+            .kms(.noWrappingKey):
             self = .refused(error.description)
         case .signer(.readOnly): self = .usage(error.description)
-        case .file, .badReference, .otherKey, .token, .signer, .noFIPS, .cryptography:
+        case .file, .badReference, .otherKey, .token, .signer, .kms, .noFIPS, .cryptography:
             self = .infrastructure(error.description)
         }
     }

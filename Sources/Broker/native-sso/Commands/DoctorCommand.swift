@@ -110,7 +110,7 @@ struct KeyDoctor {
         } catch {
             return [Self.store("the registry of keys cannot be read: \(error)")]
         }
-        let complaints = await KeySet(rows.records, from: provider).complaints(about: rows)
+        let complaints = await KeySet(rows.records, of: keys.replica, from: provider).complaints(about: rows)
         let usable = "every key that signs, will sign or verifies is here"
         var findings = [Self.store(nil)]
         if complaints.isEmpty {

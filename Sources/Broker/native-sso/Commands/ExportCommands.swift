@@ -19,9 +19,10 @@ struct JWKSExportCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let provider = try options.read { $0.keys() }.provider()
+        let configuration = try options.read { $0.keys() }
+        let provider = try configuration.provider()
         let rows = try await options.administer { try await $0.keys() }
-        let keys = await KeySet(rows.records, from: provider)
+        let keys = await KeySet(rows.records, of: configuration.replica, from: provider)
         // If the set lacks a key, its readers refuse that key's tokens.
         if let problem = keys.problems.first(where: { $0.use == .accessToken }) {
             throw CommandFailure.infrastructure(problem.description)

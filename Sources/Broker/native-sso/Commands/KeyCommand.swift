@@ -11,7 +11,7 @@ struct KeyCommand: CommandGroup {
         subcommands: [
             KeyGenerateCommand.self, KeyListCommand.self, KeyPublishCommand.self, KeyActivateCommand.self,
             KeyRetireCommand.self, KeyRemoveCommand.self, KeyRotateCommand.self, KeyInstallCommand.self,
-            KeyDoctorCommand.self, KeySyncCommand.self,
+            KeyDoctorCommand.self, KeySyncCommand.self, KeySuspendCommand.self, KeyResumeCommand.self,
         ])
 }
 
@@ -22,15 +22,17 @@ struct KeyListCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let provider = try options.read { $0.keys() }.provider()
+        let keys = try options.read { $0.keys() }
+        let provider = try keys.provider()
         let rows = try await options.administer { try await $0.keys() }
-        let files = await Files(rows.records, provider)
+        let files = await Files(rows.records, of: keys.replica, provider)
         let table = Table("keys", rows.records) {
             [
                 "kid": .text($0.kid), "use": .text($0.use.rawValue), "algorithm": .text($0.algorithm.rawValue),
                 "state": .text($0.state.rawValue),
                 "created_at": .instant($0.createdAt), "published_at": Cell($0.publishedAt),
                 "activated_at": Cell($0.activatedAt), "retired_at": Cell($0.retiredAt),
+                "suspended_at": Cell($0.suspendedAt), "replica": Cell($0.replica),
                 "usable_here": files.isUsable($0),
             ]
         }
@@ -46,7 +48,7 @@ struct KeyListCommand: AsyncParsableCommand {
         case ofAnotherUser(UInt32, path: String)
         case seen([KeySet.Problem])
 
-        init(_ records: [KeyRecord], _ provider: any KeyProvider) async {
+        init(_ records: [KeyRecord], of replica: String?, _ provider: any KeyProvider) async {
             do throws(KeyError) {
                 try provider.check()
             } catch .file(let path, .wrongOwner(let uid, _)) where uid != 0 {
@@ -55,7 +57,7 @@ struct KeyListCommand: AsyncParsableCommand {
             } catch {
                 // The key set below reports it for each key.
             }
-            self = .seen(await KeySet(records, from: provider).problems)
+            self = .seen(await KeySet(records, of: replica, from: provider).problems)
         }
 
         func isUsable(_ record: KeyRecord) -> Cell {
@@ -126,13 +128,16 @@ struct KeyGenerateCommand: RegistryCommand {
     }
 
     func result(_ registry: Administration) async throws -> Table {
-        let provider = try options.read { $0.keys() }.provider()
+        let keys = try options.read { $0.keys() }
+        let provider = try keys.provider()
         let existing = try await registry.keys().records
         var made: [KeyRecord] = []
         for use in try uses(existing) {
             let key = try await KeyGenerator(provider: provider).generate(
                 use, algorithm: algorithm.key, modulusBits: bits, beside: existing)
-            made.append(try await registry.register(key, use, provider, isPending: pending, options.act(why)))
+            made.append(
+                try await registry.register(
+                    key, use, of: keys.replica, provider, isPending: pending, options.act(why)))
         }
         return Table("keys", made) {
             [
@@ -156,12 +161,14 @@ extension Administration {
     /// Registers the key. If that certainly failed, destroys the private part: without a record no broker uses it.
     @discardableResult
     func register(
-        _ key: GeneratedKey, _ use: KeyUse, _ provider: any KeyProvider, isPending: Bool = false,
-        _ act: AdministrativeAct
+        _ key: GeneratedKey, _ use: KeyUse, of replica: String?, _ provider: any KeyProvider,
+        isPending: Bool = false, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> KeyRecord {
-        let record = KeyRecord(key, use, state: .pending)
+        // MAC keys check what any broker has made: they are the same everywhere.
+        let replica = use == .accessToken ? replica : nil
+        let record = KeyRecord(key, use, state: .pending, of: replica)
         do throws(AdministrationError) {
-            return KeyRecord(key, use, state: try await addKey(record, isPending: isPending, act))
+            return KeyRecord(key, use, state: try await addKey(record, isPending: isPending, act), of: replica)
         } catch {
             if !error.mayHaveHappened { try? await provider.destroy(record) }
             throw error
@@ -170,10 +177,10 @@ extension Administration {
 }
 
 extension KeyRecord {
-    fileprivate init(_ key: GeneratedKey, _ use: KeyUse, state: KeyState) {
+    fileprivate init(_ key: GeneratedKey, _ use: KeyUse, state: KeyState, of replica: String?) {
         self.init(
             kid: key.kid, use: use, algorithm: key.algorithm, reference: key.reference, publicJWK: key.publicJWK,
-            state: state, createdAt: SystemClock().now)
+            state: state, createdAt: SystemClock().now, replica: replica)
     }
 }
 

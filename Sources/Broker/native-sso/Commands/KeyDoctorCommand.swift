@@ -9,7 +9,7 @@ struct KeyDoctorCommand: AsyncParsableCommand {
         commandName: "doctor", abstract: "Say of each key what protects it, what depends on it, and when it may go.",
         discussion: """
             For monitoring: the exit status is 3 if this machine lacks a key that signs, will sign or verifies, if a use has \
-            no active key, or if the keys belong to another user and cannot be judged. The counts are upper bounds: the \
+            no active key, if a key is suspended, or if the keys belong to another user and cannot be judged. The counts are upper bounds: the \
             database does not record which key made a token.
 
             Run this command as the broker's user.
@@ -18,7 +18,8 @@ struct KeyDoctorCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let provider = try options.read { $0.keys() }.provider()
+        let configuration = try options.read { $0.keys() }
+        let provider = try configuration.provider()
         let (rotation, standard) = try options.read(openingFiles: false) {
             (KeyRotation(reading: $0), $0.tokens().access)
         }
@@ -30,9 +31,13 @@ struct KeyDoctorCommand: AsyncParsableCommand {
             }
             return (rows, dependents)
         }
-        let keys = await KeySet(rows.records, from: provider)
+        let keys = await KeySet(rows.records, of: configuration.replica, from: provider)
         var protections: [String: String] = [:]
-        for key in rows.records { protections[key.kid] = try? await provider.protection(of: key) }
+        for key in rows.records {
+            let isOthers = key.replica != nil && key.replica != configuration.replica
+            protections[key.kid] =
+                isOthers ? "at the replica \(key.replica ?? "")" : try? await provider.protection(of: key)
+        }
         let table = Table("keys", rows.records) { key in
             let found = dependents[key.kid] ?? KeyDependents()
             return [
@@ -69,7 +74,10 @@ extension KeySet {
     /// What keeps this machine from signing or verifying, as sentences.
     func complaints(about rows: SigningKeys) -> [String] {
         problems.map(\.description) + missing.map { "there is no usable active key for use \($0.rawValue)" }
-            + rows.unknown.keys.sorted().map { "key \($0) is of a kind that this version does not know" }
+            + rows.records.filter { $0.suspendedAt != nil && $0.state.maySign }.map {
+                "the \($0.state.rawValue) \($0.use.rawValue) key \($0.kid) is suspended; to let it sign: "
+                    + "native-sso key resume \($0.kid)"
+            } + rows.unknown.keys.sorted().map { "key \($0) is of a kind that this version does not know" }
     }
 }
 

@@ -30,14 +30,16 @@ struct KeyRotateCommand: AsyncParsableCommand {
     private var kind: KeyAlgorithm { use == .accessToken ? algorithm.key : .hs256 }
 
     func run() async throws {
-        let provider = try options.read { $0.keys() }.provider()
+        let keys = try options.read { $0.keys() }
+        let provider = try keys.provider()
+        let replica = use == .accessToken ? keys.replica : nil
         let rotation = try options.read(openingFiles: false) { KeyRotation(reading: $0) }
         let (records, instant) = try await options.administer { registry in
             (try await registry.keys().records, try await registry.now())
         }
         // The database rounds the times of a key to seconds, so that they may lie half a second ahead.
         let due = rotation.due(
-            use.use, kind, among: records, every: now ? 0 : every, at: now ? instant.adding(1) : instant)
+            use.use, kind, of: replica, among: records, every: now ? 0 : every, at: now ? instant.adding(1) : instant)
         let name = "\(kind.rawValue) key for \(use.rawValue)"
         switch due {
         case .wait(let until):
@@ -45,6 +47,10 @@ struct KeyRotateCommand: AsyncParsableCommand {
         case .pending(let record):
             throw CommandFailure.refused(
                 "key \(record.kid) is pending: publish it, with native-sso key publish, or remove it, with native-sso key remove"
+            )
+        case .suspended(let record):
+            throw CommandFailure.refused(
+                "key \(record.kid) is suspended: resume it, with native-sso key resume, or activate a successor yourself"
             )
         case .generate:
             let plan = Plan(
@@ -55,7 +61,7 @@ struct KeyRotateCommand: AsyncParsableCommand {
             try await execution.carryOut(plan, options) { registry, act in
                 let key = try await KeyGenerator(provider: provider).generate(
                     use.use, algorithm: algorithm.key, beside: records)
-                try await registry.register(key, use.use, provider, act)
+                try await registry.register(key, use.use, of: replica, provider, act)
             }
         case .take(let step, let record):
             let after = try rotation.records(after: step, of: record, among: records, at: instant)

@@ -68,7 +68,9 @@ struct Broker: Sendable {
         shared = BoundedExecutor(pool, atOnce: max(configuration.database.pool - 2, 1))
         logouts = PostgresLogoutRegistry(
             database: databaseTimes.measuring(.logout, on: shared), atOnce: max(configuration.database.pool * 3 / 8, 1))
-        keys = KeyRefresh(store: SigningKeyStore(database: pool), provider: provider, ring: ring, logger: logger)
+        keys = KeyRefresh(
+            store: SigningKeyStore(database: pool), provider: provider, replica: configuration.keys.replica, ring: ring,
+            logger: logger)
         snapshot = RegistrySnapshot(database: pool)
         commits = CommitProbe(database: pool, clock: clock, logger: logger)
         sweep = SweepService(database: pool, logger: logger)

@@ -109,7 +109,9 @@ extension KeyCheck: MetricSource {
         [
             .gauge(
                 "keys_not_loaded", "Keys that this broker could not load: active, published and retired ones.",
-                ring.current?.problems.count ?? 0)
+                ring.current?.problems.count ?? 0),
+            .gauge(
+                "keys_suspended", "Keys that an operator has suspended: they sign nothing.", ring.suspendedKIDs.count),
         ]
     }
 }

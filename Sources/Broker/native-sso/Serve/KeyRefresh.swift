@@ -10,13 +10,17 @@ import StrictCoding
 actor KeyRefresh {
     private let store: SigningKeyStore
     private let provider: any KeyProvider
+    private let replica: String?
     private let ring: KeyRing
     private let logger: Logger
     private let changes: ChangeLog
     /// The last rows that loaded without a problem.
     private var loaded: SigningKeys?
 
-    init(store: SigningKeyStore, provider: any KeyProvider, ring: KeyRing, logger: Logger) {
+    init(
+        store: SigningKeyStore, provider: any KeyProvider, replica: String?, ring: KeyRing, logger: Logger
+    ) {
+        self.replica = replica
         self.store = store
         self.provider = provider
         self.ring = ring
@@ -44,17 +48,31 @@ actor KeyRefresh {
 
     private func rows() async -> SigningKeys? {
         do throws(PortError) {
-            return try await store.keys()
+            let rows = try await store.keys()
+            suspend(rows.records)
+            return rows
         } catch {
             changes.note("\(error)", "keys cannot be listed; the present ones stay in use")
             return nil
         }
     }
 
+    /// Before the keys are loaded, which takes longer when their provider is slow or away.
+    private func suspend(_ records: [KeyRecord]) {
+        let (before, now) = (
+            ring.suspendedKIDs, Set(records.filter { $0.suspendedAt != nil && $0.state.maySign }.map(\.kid))
+        )
+        guard before != now else { return }
+        ring.suspendedKIDs = now
+        logger.notice(
+            now.isEmpty ? "no key is suspended any more" : "keys are suspended",
+            metadata: ["kid": .string(now.sorted().joined(separator: " "))])
+    }
+
     private func load(_ rows: SigningKeys) async -> [KeySet.Problem] {
         // A key of unknown use may be for refresh tokens.
         let mayLackOne = rows.unknown.values.contains { (KeyUse(rawValue: $0) ?? .refreshToken) == .refreshToken }
-        let keys = await KeySet(rows.records, isComplete: !mayLackOne, from: provider)
+        let keys = await KeySet(rows.records, isComplete: !mayLackOne, of: replica, from: provider)
         let isAdopted = ring.adopt(keys)
         var problems = keys.problems.map(\.description)
         if !rows.unknown.isEmpty {

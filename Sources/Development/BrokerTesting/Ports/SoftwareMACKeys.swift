@@ -8,6 +8,7 @@ package final class SoftwareMACKeys: RefreshTokenAuthenticator, DeviceDigester, 
         var currentKeyID: UInt8
         var ring: Set<UInt8> = [1, 2]
         var failure: PortError?
+        var issuingFailure: PortError?
     }
 
     private let state: Mutex<State>
@@ -22,6 +23,13 @@ package final class SoftwareMACKeys: RefreshTokenAuthenticator, DeviceDigester, 
 
     /// What every further call throws; `nil`: they work again.
     package func fail(with failure: PortError?) { state.withLock { $0.failure = failure } }
+
+    /// What ``checkIssuing()`` throws, and nothing else does.
+    package func suspendIssuing(with failure: PortError?) { state.withLock { $0.issuingFailure = failure } }
+
+    package func checkIssuing() throws(PortError) {
+        if let failure = state.withLock({ $0.issuingFailure }) { throw failure }
+    }
 
     package var currentKeyID: UInt8 {
         get throws(PortError) { try look().currentKeyID }

@@ -159,6 +159,23 @@ struct BenchmarkRun {
         report.sections.append(try await VerifierRun(options: options, progress: Self.say).section())
     }
 
+    mutating func keys(_ keys: KeyOptions) async throws {
+        report.sections.append(
+            try await SignatureRun(
+                options: options, module: keys.module, directory: try directory.subdirectory("signatures"),
+                progress: Self.say
+            ).section())
+        report.sections.append(
+            try await SignerRun(
+                installation: try await installation(Algorithms()), options: options, connections: keys.connections,
+                progress: Self.say
+            ).section())
+        guard keys.rotations > 0 else { return }
+        report.sections.append(
+            try await KeyRotationRun(installation: try await installation(Algorithms()), keys: keys, progress: Self.say)
+                .section())
+    }
+
     /// - Returns: What grew too much.
     mutating func soak(_ soak: SoakOptions) async throws -> String? {
         let run = SoakRun(installation: try await installation(Algorithms()), soak: soak, progress: Self.say)

@@ -13,7 +13,7 @@ import ArgumentParser
         subcommands: [
             AllCommand.self, StartCommand.self, DatabaseCommand.self, ExchangeCommand.self, RefreshCommand.self,
             ScaleCommand.self, ConnectionsCommand.self, LogoutCommand.self, SoakCommand.self, EndsCommand.self,
-            FailoverCommand.self, VerifierCommand.self, FuzzCommand.self,
+            FailoverCommand.self, VerifierCommand.self, KeysCommand.self, FuzzCommand.self,
             RegistryFileBenchmark.self, RacesCommand.self, TimingCommand.self, TableCommand.self, PlotCommand.self,
         ],
         defaultSubcommand: AllCommand.self)

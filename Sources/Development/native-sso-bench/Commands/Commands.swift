@@ -3,7 +3,7 @@ import ArgumentParser
 struct AllCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "all",
-        abstract: "Everything below but connections, logout, failover, soak, verifier, fuzz, races and timing.")
+        abstract: "Everything below but connections, logout, failover, soak, verifier, keys, fuzz, races and timing.")
 
     @OptionGroup var options: LoadOptions
     @OptionGroup var requests: RequestOptions

@@ -13,6 +13,9 @@ enum Metric: String, CaseIterable, Sendable {
     case brokerCPU = "broker_cpu_us"
     case postgresqlCPU = "postgresql_cpu_us"
     case clientCPU = "client_cpu_us"
+    case signerCPU = "signer_cpu_us"
+    /// What all processes together need more for a request than with key files, in the same round.
+    case signerCost = "cpu_us_more_than_files"
     case generatorCPU = "generator_cpu_us"
     /// Of one request, by `openssl speed` or swift-crypto in the same round.
     case cryptography = "raw_cryptography_us"
@@ -77,6 +80,8 @@ enum Metric: String, CaseIterable, Sendable {
         case .brokerCPU: "broker µs"
         case .postgresqlCPU: "PostgreSQL µs"
         case .clientCPU: "client µs"
+        case .signerCPU: "signer µs"
+        case .signerCost: "µs more"
         case .generatorCPU: "generator µs"
         case .cryptography: "crypto µs"
         case .cryptographyRatio: "broker/crypto"
@@ -119,7 +124,7 @@ enum Metric: String, CaseIterable, Sendable {
             .accessTokenDead,
             .promotedAfter, .grantedAfter, .commandTook:
             0
-        case .brokerCPU, .postgresqlCPU, .clientCPU, .generatorCPU, .cryptography: 1
+        case .brokerCPU, .postgresqlCPU, .clientCPU, .signerCPU, .signerCost, .generatorCPU, .cryptography: 1
         default: 2
         }
     }

@@ -52,6 +52,14 @@ import Testing
         #expect(broker.registry.admissions.count == admissions)
     }
 
+    @Test func aSuspendedRefreshTokenKey() async throws {
+        let (scenario, broker) = try await granted()
+        let admissions = broker.registry.admissions.count
+        broker.keys.suspendIssuing(with: Self.keyModule)
+        await expect(.outage(.keyModule), of: scenario, at: broker)
+        #expect(broker.registry.admissions.count == admissions)
+    }
+
     /// The grant is already recorded. The retry continues the same grant.
     @Test func theSigner() async throws {
         let (scenario, broker) = try await granted()

@@ -46,6 +46,15 @@ import Testing
         #expect(broker.registry.rotations.isEmpty)
     }
 
+    @Test func aSuspendedRefreshTokenKey() async throws {
+        let scenario = try RefreshScenario()
+        let broker = try await Broker(scenario)
+        let request = try await scenario.request(keys: broker.keys)
+        broker.keys.suspendIssuing(with: Self.keyModule)
+        #expect(await broker.failure(of: request) == .outage(.keyModule))
+        #expect(broker.registry.rotations.isEmpty)
+    }
+
     @Test func theSigner() async throws {
         let scenario = try RefreshScenario()
         let broker = try await Broker(scenario)

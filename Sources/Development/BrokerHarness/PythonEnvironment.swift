@@ -1,25 +1,26 @@
-import Foundation
+package import Foundation
 
 /// A virtual environment of Python below `.build/python`, which `deploy/packages --tests` makes from the pinned packages of
 /// `Python/NAME.txt`.
-enum PythonEnvironment: String {
+package enum PythonEnvironment: String {
     /// The client libraries, the JWT libraries and Canaille.
     case interoperability
     case mitmproxy, schemathesis
+    /// moto.
+    case kms
 
     /// Whether it is there, with the packages of today's list.
-    var isMade: Bool {
+    package var isMade: Bool {
         guard let wanted = try? Data(contentsOf: Self.scripts.appending(path: "\(rawValue).txt")) else { return false }
         return wanted == (try? Data(contentsOf: folder.appending(path: "made-from.txt")))
     }
 
-    func program(_ name: String) -> String { folder.appending(path: "bin/\(name)").path }
+    package func program(_ name: String) -> String { folder.appending(path: "bin/\(name)").path }
 
     /// The lists of packages, and the programs of the tests.
-    static let scripts = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Python")
+    package static let scripts = root.appending(path: "Tests/Whole/EndToEndTests/Python")
 
-    private var folder: URL {
-        Self.scripts.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: ".build/python/\(rawValue)")
-    }
+    private var folder: URL { Self.root.appending(path: ".build/python/\(rawValue)") }
+
+    private static let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
 }

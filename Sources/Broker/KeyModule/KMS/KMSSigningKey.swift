@@ -1,0 +1,125 @@
+import COpenSSL
+import JOSE
+import NativeSSO
+import StrictCoding
+import Synchronization
+
+/// A signing key in AWS KMS.
+///
+/// After a failure it refuses all signatures at once, so that nothing is written for a token that cannot be signed. It tries a
+/// signature after 0.5 s, then at growing distances of at most 4 s.
+final class KMSSigningKey: SigningKey {
+    let publicKey: JSONWebKey
+    let algorithm: KeyAlgorithm
+    private let id: String
+    private let kind: KMSKeyKind
+    private let client: KMSClient
+    private let outage = Mutex<KeyError?>(nil)
+
+    private static let shortestPause = Duration.milliseconds(500)
+    private static let longestPause = Duration.seconds(4)
+
+    /// Fetches the public key, and checks by one signature that the credentials may sign with the private one.
+    init(_ id: String, _ algorithm: KeyAlgorithm, _ kind: KMSKeyKind, _ client: KMSClient) async throws(KeyError) {
+        publicKey = try await Self.publicKey(id, algorithm, kind, client)
+        self.algorithm = algorithm
+        self.id = id
+        self.kind = kind
+        self.client = client
+        try await sign()
+    }
+
+    static func publicKey(
+        _ id: String, _ algorithm: KeyAlgorithm, _ kind: KMSKeyKind, _ client: KMSClient
+    ) async throws(KeyError) -> JSONWebKey {
+        guard KMSReference.isKeyID(id) else { throw .badReference(KMSReference.prefix + id) }
+        let answer = try await client.call("GetPublicKey", about: id) { json in json.member("KeyId", id) }
+        guard let der = answer.string("PublicKey").flatMap({ Base64.decode($0) }) else {
+            throw client.nonsense("no PublicKey of a key")
+        }
+        guard answer.strings("SigningAlgorithms")?.contains(where: { kind.name.hasSameOctets(as: $0) }) == true else {
+            throw .kms(.wrongKind(id, expected: algorithm.rawValue))
+        }
+        guard let key = EVPKey(subjectPublicKeyInfo: der), (try? key.algorithms.contains(algorithm)) == true else {
+            throw client.nonsense("a PublicKey that is not for \(algorithm.rawValue)")
+        }
+        return try key.publicKey(algorithm)
+    }
+
+    /// A signature that nobody uses.
+    private func sign() async throws(KeyError) {
+        let message = Array("native-sso key check".utf8)
+        let signature = try await signatureOfKMS(message)
+        guard let name = publicKey.algorithm, publicKey.verifies(signature, of: message, algorithm: name) else {
+            throw client.nonsense("a signature that the public key does not verify")
+        }
+    }
+
+    var failure: KeyError? { outage.withLock { $0 } }
+
+    func signature(over message: [UInt8]) async throws(KeyError) -> [UInt8] {
+        if let failure { throw failure }
+        do throws(KeyError) {
+            return try await signatureOfKMS(message)
+        } catch {
+            begin(error)
+            throw error
+        }
+    }
+
+    private func signatureOfKMS(_ message: [UInt8]) async throws(KeyError) -> [UInt8] {
+        let digest = Base64.encode(kind.hash.digest(message))
+        let answer = try await client.call("Sign", about: id) { json in
+            json.member("KeyId", id)
+            json.member("Message", digest)
+            json.member("MessageType", "DIGEST")
+            json.member("SigningAlgorithm", kind.name)
+        }
+        guard let signature = answer.string("Signature").flatMap({ Base64.decode($0) }) else {
+            throw client.nonsense("no Signature")
+        }
+        guard let width = kind.width else { return signature }
+        do throws(KeyError) {
+            return try EVPSigningKey.concatenated(signature, width: width)
+        } catch {
+            throw client.nonsense("a Signature that is not DER")
+        }
+    }
+
+    private func begin(_ error: KeyError) {
+        let isFirst = outage.withLock { outage in
+            defer { outage = error }
+            return outage == nil
+        }
+        guard isFirst else { return }
+        Task { [weak self] in
+            var pause = Self.shortestPause
+            while true {
+                try? await Task.sleep(for: pause)
+                guard let self else { return }
+                do throws(KeyError) {
+                    try await sign()
+                    return outage.withLock { $0 = nil }
+                } catch {
+                    outage.withLock { $0 = error }
+                }
+                pause = min(pause * 2, Self.longestPause)
+            }
+        }
+    }
+}
+
+extension EVPKey {
+    /// `nil` unless the octets are one public key, RFC 5280 §4.1.2.7.
+    fileprivate convenience init?(subjectPublicKeyInfo der: [UInt8]) {
+        let key = unsafe der.withUnsafeBufferPointer { der in
+            var next = der.baseAddress
+            return unsafe d2i_PUBKEY(nil, &next, der.count)
+        }
+        guard let key = unsafe key else {
+            ERR_clear_error()
+            return nil
+        }
+        unsafe self.init(owning: key)
+    }
+}

@@ -1,0 +1,196 @@
+import Foundation
+import KeyModule
+import OAuthWire
+import RegularFiles
+
+extension Configuration {
+    /// `keys`: where the broker's private keys lie.
+    struct Keys: Sendable {
+        /// `nil`: the signer has the keys.
+        let directory: String?
+        /// Of the files of signing keys; `nil`: new ones are not encrypted.
+        let passphrase: Credential?
+        let usesFIPS: Bool
+        /// Where new signing keys are made; `nil`: in files.
+        let token: TokenSettings?
+        /// AWS KMS, where new keys are made instead; `nil`: not used.
+        let kms: KMSSettings?
+        /// The name of this broker, which has signing keys of its own; `nil`: it shares those of all.
+        let replica: String?
+        /// The socket of the signer; `nil`: this process has the keys.
+        let signer: String?
+
+        init(reading section: Section) {
+            signer = section.section(
+                "signer", help: "A signer process, which has the keys instead of the broker. See `native-sso signer`."
+            ) { signer in
+                guard section.isGiven("signer") || signer.isGiven("socket") else {
+                    return signer.value(
+                        "socket", .path, help: "The Unix socket of the signer.", PathText.absolute)
+                }
+                return signer.required(
+                    "socket", .path, example: "/run/native-sso-signer/socket", help: "The Unix socket of the signer.",
+                    PathText.absolute)
+            }
+            kms = section.section(
+                "kms", help: "AWS KMS, where new keys are made. Without it, they are files or in a token."
+            ) { KMSSettings(reading: $0, isGiven: section.isGiven("kms") || $0.isGiven("region")) }
+            let help = "The directory of the key files. Required without `keys.signer` and `keys.kms`."
+            if signer != nil {
+                directory = section.value("directory", .path, help: help, PathText.absolute)
+                for key in ["directory", "pkcs11", "kms", "passphrase_file", "fips"] where section.isGiven(key) {
+                    section.report(key, "has no effect beside keys.signer, which has the keys; remove one of them")
+                }
+            } else if section.isGiven("kms") || kms != nil {
+                directory = section.value("directory", .path, help: help, PathText.absolute)
+                if section.isGiven("pkcs11") {
+                    section.report(
+                        "kms", "keys.pkcs11 is given as well, and new keys are made in one place; remove one of them")
+                }
+            } else {
+                directory = section.required(
+                    "directory", .path, example: "/var/lib/native-sso/keys", help: help, PathText.absolute)
+            }
+            replica = section.value(
+                "replica", .text("a name"),
+                help: "The name of this broker, if it has a signing key of its own. By default all brokers share one.",
+                Self.replicaName)
+            passphrase = section.value(
+                "passphrase_file", .path,
+                help: "Encrypts new files of signing keys, on one line. Only its owner may read the file.",
+                SecretFile.read)
+            usesFIPS = section.flag(
+                "fips", default: false, help: "Use OpenSSL's FIPS provider, and do not start without it.")
+            token = section.section(
+                "pkcs11", help: "A PKCS#11 token, in which new signing keys are made. Without it, they are files."
+            ) { TokenSettings(reading: $0, isGiven: section.isGiven("pkcs11") || $0.isGiven("module")) }
+        }
+
+        private static func replicaName(_ text: String) throws(ValueDefect) -> String {
+            guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+                throw ValueDefect("is no name: write 1 to 64 printable ASCII characters without spaces")
+            }
+            return text
+        }
+
+        /// For commands that touch key files themselves.
+        func ownDirectory() throws(CommandFailure) -> String {
+            guard let directory else {
+                throw .usage("this configuration names no key directory: name one with keys.directory")
+            }
+            return directory
+        }
+
+        /// With the passphrase of the configuration.
+        func files(in directory: String) throws(KeyError) -> FileKeyProvider {
+            guard let passphrase else { return FileKeyProvider(directory: directory) }
+            return try FileKeyProvider(directory: directory, passphrase: passphrase.secret)
+        }
+
+        func provider() throws(KeyError) -> any KeyProvider {
+            if let signer { return SignerKeyProvider(SignerClient(socket: signer)) }
+            if usesFIPS { try FIPSModule.require() }
+            if let kms { return KMSKeyProvider(KMSClient(kms), files: try directory.map(files)) }
+            let files = try files(in: directory ?? "")
+            return token.map { TokenKeyProvider(Token($0), files: files) } ?? files
+        }
+    }
+}
+
+extension TokenSettings {
+    /// `keys.pkcs11`: the token; `nil` if the section is not given or incomplete.
+    fileprivate init?(reading section: Section, isGiven: Bool) {
+        let module = section.value(
+            "module", .path, help: "The PKCS#11 module, a shared library.", PathText.absolute)
+        let token = section.value("token", .text("a label"), help: "The label of the token.", Self.label)
+        let pin = section.value(
+            "pin_file", .path, help: "The PIN of the token's user, on one line. Only its owner may read the file.",
+            SecretFile.read)
+        let sessions = section.integer(
+            "sessions", default: 4, in: 1...64,
+            help: "Sessions of this broker: how many signatures the token makes at once.")
+        guard isGiven else { return nil }
+        for key in ["module", "token", "pin_file"] where !section.isGiven(key) {
+            section.report(key, "is missing; write module, token and pin_file")
+        }
+        guard let module, let token, let pin else { return nil }
+        self.init(module: module, token: token, pin: pin.secret, sessions: sessions)
+    }
+
+    /// PKCS#11 pads a label to 32 octets.
+    private static func label(_ text: String) throws(ValueDefect) -> String {
+        guard (1...32).contains(text.utf8.count), !text.utf8.contains(where: { $0 < 0x20 }) else {
+            throw ValueDefect("is no label of a token: 1 to 32 octets")
+        }
+        return text
+    }
+}
+
+extension KMSSettings {
+    /// `keys.kms`: AWS KMS; `nil` if the section is not given or incomplete.
+    fileprivate init?(reading section: Section, isGiven: Bool) {
+        let region = section.value(
+            "region", .text("a region of AWS"), help: "The region of the keys, such as `eu-central-1`.", Self.region)
+        let wrappingKey = section.value(
+            "wrapping_key", .text("a key"),
+            help: "The id, ARN or alias of the symmetric key that wraps the MAC keys.", Self.key)
+        let endpoint = section.value(
+            "endpoint", .url, help: "By default `https://kms.REGION.amazonaws.com`."
+        ) { text in
+            let url = try WebURL(text, allowsLoopbackHTTP: section.isDevelopment)
+            guard text.utf8.count(where: { $0 == UInt8(ascii: "/") }) == 2, !url.hasQuery else {
+                throw ValueDefect("must not contain a path or a query: write https:// and a host alone")
+            }
+            return url.string
+        }
+        let file = section.value(
+            "credentials_file", .path,
+            help:
+                "Access key as AWS's tools write it, profile `default`. Read again when AWS refuses it. By default the "
+                + "variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`."
+        ) { text in
+            let path = try PathText.absolute(text)
+            do throws(KMSDefect) { _ = try Self.credentials(in: path) } catch { throw ValueDefect(error.description) }
+            return path
+        }
+        guard isGiven else { return nil }
+        guard section.isGiven("region") else {
+            section.report("region", "is missing; write the region of the keys, such as eu-central-1")
+            return nil
+        }
+        guard let region else { return nil }
+        self.init(region: region, endpoint: endpoint, wrappingKey: wrappingKey, clock: SystemClock()) {
+            () throws(KMSDefect) in
+            if let file { return try Self.credentials(in: file) }
+            return try AWSCredentials(environment: ProcessInfo.processInfo.environment)
+        }
+    }
+
+    private static func credentials(in path: String) throws(KMSDefect) -> AWSCredentials {
+        let octets: [UInt8]
+        do throws(ValueDefect) {
+            octets = try RegularFile.confidential(path, limit: 16 << 10)
+        } catch {
+            throw .noCredentials("\(path): \(error.message)")
+        }
+        return try AWSCredentials(file: octets)
+    }
+
+    private static func region(_ text: String) throws(ValueDefect) -> String {
+        let isPlain = text.utf8.allSatisfy { octet in
+            UInt8(ascii: "a")...UInt8(ascii: "z") ~= octet || UInt8(ascii: "0")...UInt8(ascii: "9") ~= octet
+                || octet == UInt8(ascii: "-")
+        }
+        guard isPlain, (1...63).contains(text.utf8.count) else {
+            throw ValueDefect("is no region of AWS; write one such as eu-central-1")
+        }
+        return text
+    }
+
+    private static func key(_ text: String) throws(ValueDefect) -> String {
+        guard (1...2048).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw ValueDefect("is no key of AWS KMS; write its id, its ARN or alias/ and a name")
+        }
+        return text
+    }
+}

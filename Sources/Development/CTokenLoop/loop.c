@@ -1,0 +1,66 @@
+#include "CTokenLoop.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <time.h>
+#define CRYPTOKI_GNU 1
+#include <p11-kit-1/p11-kit/pkcs11.h>
+
+static long long processor(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+static int has_label(const struct ck_token_info *info, const char *label) {
+    size_t count = strlen(label);
+    return count <= 32 && memcmp(info->label, label, count) == 0 && (count == 32 || info->label[count] == ' ');
+}
+
+const char *ctoken_sign(const char *module, const char *label, const char *pin, const char *name, unsigned long mechanism,
+    double seconds, struct ctoken_loop *result) {
+    void *library = dlopen(module, RTLD_NOW | RTLD_LOCAL);
+    CK_C_GetFunctionList list = library ? (CK_C_GetFunctionList)dlsym(library, "C_GetFunctionList") : 0;
+    struct ck_function_list *f;
+    if (!list || list(&f) != CKR_OK) return "C_GetFunctionList";
+    struct ck_c_initialize_args arguments = {.flags = CKF_OS_LOCKING_OK};
+    ck_rv_t code = f->C_Initialize(&arguments);
+    if (code != CKR_OK && code != CKR_CRYPTOKI_ALREADY_INITIALIZED) return "C_Initialize";
+    ck_slot_id_t slots[64];
+    unsigned long count = 64, found = 64;
+    if (f->C_GetSlotList(1, slots, &count) != CKR_OK) return "C_GetSlotList";
+    for (unsigned long i = 0; i < count; i++) {
+        struct ck_token_info info;
+        if (f->C_GetTokenInfo(slots[i], &info) == CKR_OK && has_label(&info, label)) found = i;
+    }
+    if (found == 64) return "C_GetTokenInfo";
+    ck_session_handle_t session;
+    if (f->C_OpenSession(slots[found], CKF_SERIAL_SESSION | CKF_RW_SESSION, 0, 0, &session) != CKR_OK) return "C_OpenSession";
+    code = f->C_Login(session, CKU_USER, (unsigned char *)pin, strlen(pin));
+    if (code != CKR_OK && code != CKR_USER_ALREADY_LOGGED_IN) return "C_Login";
+    ck_object_class_t class = CKO_PRIVATE_KEY;
+    struct ck_attribute template[] = {{CKA_CLASS, &class, sizeof class}, {CKA_LABEL, (void *)name, strlen(name)}};
+    ck_object_handle_t key;
+    if (f->C_FindObjectsInit(session, template, 2) != CKR_OK) return "C_FindObjectsInit";
+    if (f->C_FindObjects(session, &key, 1, &count) != CKR_OK || count != 1) return "C_FindObjects";
+    f->C_FindObjectsFinal(session);
+    struct ck_rsa_pkcs_pss_params pss = {CKM_SHA256, CKG_MGF1_SHA256, 32};
+    struct ck_mechanism how = {mechanism, 0, 0};
+    if (mechanism == CKM_SHA256_RSA_PKCS_PSS) how = (struct ck_mechanism){mechanism, &pss, sizeof pss};
+    unsigned char message[48] = {1}, signature[1024];
+    result->count = 0;
+    long long start = processor();
+    do {
+        for (int i = 0; i < 16; i++) {
+            unsigned long length = sizeof signature;
+            if (f->C_SignInit(session, &how, key) != CKR_OK) return "C_SignInit";
+            // ECDSA signs a hash of the curve's length.
+            if (f->C_Sign(session, message, mechanism == CKM_ECDSA ? 32 : sizeof message, signature, &length) != CKR_OK)
+                return "C_Sign";
+        }
+        result->count += 16;
+        result->nanoseconds = processor() - start;
+    } while (result->nanoseconds < seconds * 1e9);
+    f->C_CloseSession(session);
+    return 0;
+}

@@ -1,0 +1,40 @@
+import BrokerHarness
+import Synchronization
+
+/// Apps that refresh while the key module is away, and what they have seen.
+final class RefreshingApps: Sendable {
+    struct Seen {
+        var granted = 0
+        var outages = 0
+        var others: [String] = []
+    }
+
+    let seen = Mutex(Seen())
+    let areDone = Atomic(false)
+
+    /// Refreshes one family until the others are done, too. A token that got no answer is sent again.
+    func refresh(_ family: TokenFamily, _ logins: LoginFactory, at broker: Broker) async throws {
+        var token = family.refreshToken
+        while !areDone.load(ordering: .relaxed) {
+            let answer = try await broker.token(logins.refresh(token))
+            seen.withLock { seen in
+                if answer.status == 200 {
+                    seen.granted += 1
+                } else if answer.isOutage {
+                    seen.outages += 1
+                } else {
+                    seen.others.append(answer.text)
+                }
+            }
+            if let next = answer.refreshToken { token = next }
+            if answer.status != 200 { try await Task.sleep(for: .milliseconds(20)) }
+        }
+    }
+
+    func untilGranted(_ more: Int) async throws {
+        let start = seen.withLock { $0.granted }
+        _ = try await eventually("\(more) refreshes") {
+            seen.withLock { $0.granted >= start + more } ? true : nil
+        }
+    }
+}
