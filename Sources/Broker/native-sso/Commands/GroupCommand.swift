@@ -68,6 +68,8 @@ extension Record {
         self = [
             "client_id": .text(member.client.string), "role": .text(member.role.rawValue),
             "scope_ceiling": Cell(member.scopeCeiling),
+            "handoff": Cell(member.handoff?.rawValue),
+            "handoff_origins": Cell(member.handoffOrigins),
         ]
     }
 }
@@ -113,6 +115,24 @@ struct GroupMemberAddCommand: RegistryCommand {
     @Flag(help: "Remove the ceiling: the client's allowed scope applies.")
     var noScopeCeiling = false
 
+    @Option(
+        help:
+            "Let it hand logins to the web apps of the group. `bearer`: unless it shows a DPoP key. `dpop`: also then. By default this stays, and a new member may not."
+    )
+    var handoff: Membership.Handoff?
+
+    @Flag(help: "Let it hand off nothing.")
+    var noHandoff = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Let this web app receive logins at this origin. Repeat the option for several; they replace the earlier ones.",
+            valueName: "origin"))
+    var handoffOrigin: [WebOrigin] = []
+
+    @Flag(help: "Let it receive no logins by hand-off.")
+    var noHandoffOrigins = false
+
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: GlobalOptions
 
@@ -120,14 +140,24 @@ struct GroupMemberAddCommand: RegistryCommand {
         guard scopeCeiling == nil || !noScopeCeiling else {
             throw ValidationError("Give --scope-ceiling or --no-scope-ceiling, not both.")
         }
+        guard handoff == nil || !noHandoff else {
+            throw ValidationError("Give --handoff or --no-handoff, not both.")
+        }
+        guard handoffOrigin.isEmpty || !noHandoffOrigins else {
+            throw ValidationError("Give --handoff-origin or --no-handoff-origins, not both.")
+        }
     }
 
     func result(_ registry: Administration) async throws -> Record {
-        let ceiling: SharingGroup.CeilingChange = scopeCeiling.map { .set($0) } ?? (noScopeCeiling ? .remove : .keep)
-        let member = try await registry.putMember(client, role, ceiling: ceiling, in: group, options.act(why))
+        let settings = SharingGroup.MemberChange(
+            ceiling: scopeCeiling.map { .set($0) } ?? (noScopeCeiling ? .remove : .keep),
+            handoff: handoff.map { .set($0) } ?? (noHandoff ? .remove : .keep),
+            handoffOrigins: handoffOrigin.isEmpty ? (noHandoffOrigins ? .remove : .keep) : .set(handoffOrigin))
+        let member = try await registry.putMember(client, role, settings, in: group, options.act(why))
         return [
             "group_id": .text(group.string), "client_id": .text(client.string), "role": .text(role.rawValue),
-            "scope_ceiling": Cell(member.scopeCeiling),
+            "scope_ceiling": Cell(member.scopeCeiling), "handoff": Cell(member.handoff?.rawValue),
+            "handoff_origins": Cell(member.handoffOrigins),
         ]
     }
 }
