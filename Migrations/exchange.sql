@@ -16,8 +16,8 @@ SELECT make_type('shown', $$
 -- heeds_pin: whether the client has one key on each device, the first that it shows in an exchange. permitted: whether the request
 -- checks passed; if not, the exchange looks and writes nothing. idle_seconds: longest time between two uses of the session.
 -- grant_seconds: life of the grant; NULL: that of the session. first_sight_seconds: life of a session that begins with this
--- exchange; NULL: none may begin. grant_id, session_id: ids for the rows that the exchange may have to make. claims: what access
--- tokens copy of the id_token.
+-- exchange; NULL: none may begin. grant_id, session_id: ids for the rows that the exchange may have to make; without a grant_id the
+-- call is only judged. claims: what access tokens copy of the id_token.
 SELECT make_type('exchange_call', $$
     request_id uuid, issuer text COLLATE "C", sid bytea, subject text COLLATE "C", source_client text COLLATE "C",
     other_audience text[], auth_time timestamptz, acr text, amr text[], issued_at timestamptz, client text COLLATE "C",
@@ -25,7 +25,7 @@ SELECT make_type('exchange_call', $$
     heeds_pin boolean, permitted boolean, idle_seconds bigint, grant_seconds bigint, first_sight_seconds bigint,
     grant_id uuid, session_id uuid, claims text COLLATE "C", trace_id uuid$$);
 
--- What the exchange saw, and the grant that it recorded; NULL: none.
+-- What the exchange saw, and the grant that it recorded; NULL: none. generation: 0 where a call was only judged and no rule refuses.
 SELECT make_type('exchange_answer', $$
     place bigint, seen_at timestamptz, assertion_used boolean, proof_used boolean, client_enabled boolean,
     source_group text, source_role text, target_group text, target_role text, scope_ceiling text[],
@@ -273,12 +273,12 @@ BEGIN
         v_now := date_trunc('second', clock_timestamp());
         WITH judged AS MATERIALIZED (
             SELECT a.place, a.call, r.in_order, later.is_needed AS needs_later_login,
-                -- Whether the grant may be written: every check passed, and the judged version of the session is locked.
+                -- Whether every check passed, and the judged version of the session is locked.
                 CASE WHEN NOT r.in_order OR later.is_needed THEN false
                     WHEN l.session_id IS NOT NULL AND l.ended_at IS NULL AND h.is_held IS NULL THEN false
                     WHEN (a.call).heeds_pin AND (a.call).jkt IS NOT NULL AND d.pinned_jkt IS NULL
                         THEN pin_is_free((a.call).issuer, (a.call).device, (a.call).client, (a.call).jkt)
-                    ELSE true END AS may_write,
+                    ELSE true END AS is_granted, (a.call).grant_id IS NOT NULL AS is_asked,
                 -- An expired session ends in this turn. In the next turn another may begin under its name.
                 r.in_order AND l.died_at IS NOT NULL AND l.ended_at IS NULL AS is_over,
                 l.session_id IS NULL OR l.ended_at IS NOT NULL AS is_new,
@@ -375,7 +375,7 @@ BEGIN
                 audiences = (k.call).audiences, auth_time = (k.call).auth_time, acr = (k.call).acr, amr = (k.call).amr,
                 jkt = (k.call).jkt, claims = (k.call).claims,
                 expires_at = least(k.expires_at, v_now + make_interval(secs => (k.call).grant_seconds))
-            FROM judged k WHERE k.may_write AND g.ctid = k.grant_at AND g.xmin = k.grant_version
+            FROM judged k WHERE k.is_granted AND k.is_asked AND g.ctid = k.grant_at AND g.xmin = k.grant_version
             RETURNING k.place, (k.call).request_id, g.client_id, g.session_id, g.grant_id, (k.call).trace_id
         ), audited AS (
             INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, trace_id)
@@ -393,7 +393,7 @@ BEGIN
                 CASE WHEN k.begins THEN v_now ELSE k.last_used_at END,
                 CASE WHEN k.begins THEN (k.call).auth_time ELSE k.auth_time END IS NOT NULL, k.iat_after, k.auth_time_after,
                 coalesce(k.is_blocked, false), k.pinned_jkt, k.needs_later_login, coalesce(k.is_disabled, false),
-                CASE WHEN k.may_write THEN k.grant_id END, CASE WHEN k.may_write THEN k.generation END,
+                CASE WHEN k.may_write THEN k.grant_id END, CASE WHEN k.may_write THEN k.generation WHEN k.is_granted THEN 0 END,
                 CASE WHEN k.may_write THEN least(k.session_expires_at, v_now + make_interval(secs => (k.call).grant_seconds)) END
             )::exchange_answer) FILTER (WHERE NOT k.is_over),
             bool_or(k.may_write AND k.grant_at IS NULL),
@@ -403,13 +403,13 @@ BEGIN
             array_agg((k.call).device) FILTER (WHERE k.may_write AND k.is_due AND NOT k.is_new)
         INTO v_more, v_begins, v_pins, v_over, v_due, v_devices
         FROM (
-            SELECT k.*, k.may_write AND k.is_new AS begins,
-                CASE WHEN k.may_write AND k.is_new THEN v_now + make_interval(secs => (k.call).first_sight_seconds)
+            SELECT k.*, k.is_granted AND k.is_asked AS may_write, k.is_granted AND k.is_asked AND k.is_new AS begins,
+                CASE WHEN k.is_granted AND k.is_asked AND k.is_new THEN v_now + make_interval(secs => (k.call).first_sight_seconds)
                     ELSE k.expires_at END AS session_expires_at
             FROM judged k) AS k
-        -- Refused, written, to be begun, or to be ended. For the other calls a row moved since the look.
+        -- Refused, only judged, written, to be begun, or to be ended. For the other calls a row moved since the look.
         WHERE CASE WHEN k.may_write THEN k.grant_at IS NULL OR k.place = ANY (ARRAY (SELECT u.place FROM advanced u))
-            ELSE NOT k.in_order OR k.needs_later_login OR k.is_over END;
+            ELSE k.is_granted OR NOT k.in_order OR k.needs_later_login OR k.is_over END;
 
         IF v_over IS NOT NULL THEN
             PERFORM end_over(p_calls[over.place], v_now) FROM unnest(v_over) AS over (place);
@@ -448,3 +448,98 @@ BEGIN
 END
 $$;
 GRANT EXECUTE ON FUNCTION exchange TO native_sso_broker;
+
+-- The hand-off of a login to a web app. The types of calls and answers are those of `exchange`, so these functions stand in its file.
+
+-- What the members of a group allow: the permission of the app, and whether the web app receives logins at this origin.
+CREATE OR REPLACE FUNCTION handoff_permission(
+    p_issuer text, p_app text, p_app_is_bound boolean, p_web text, p_origin text,
+    OUT permission text, OUT takes_origin boolean, OUT is_given boolean)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    SELECT m.handoff INTO permission FROM sharing_group_member m WHERE m.issuer = p_issuer AND m.client_id = p_app;
+    takes_origin := EXISTS (
+        SELECT FROM sharing_group_member m
+        WHERE m.issuer = p_issuer AND m.client_id = p_web AND p_origin = ANY (m.handoff_origins));
+    is_given := takes_origin AND coalesce(permission = 'dpop' OR permission = 'bearer' AND NOT p_app_is_bound, false);
+END
+$$;
+
+-- Judges the exchange of the app and that of the web app, and keeps the code if both are in order and the members allow the hand-off.
+-- Neither gets a grant. `answers`: that of the app has place 1, that of the web app place 2. Whether the code is kept is the rule of
+-- `refusal` in HandoffDecision.swift.
+CREATE OR REPLACE FUNCTION make_web_handoff(
+    p_app exchange_call, p_web exchange_call, p_shown shown[],
+    p_code bytea, p_challenge bytea, p_origin text, p_audience text, p_token_expires_at timestamptz, p_key_is_current boolean,
+    p_seconds bigint,
+    OUT answers exchange_answer[], OUT permission text, OUT takes_origin boolean, OUT is_kept boolean)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off SET jit = off AS $$
+BEGIN
+    p_app.grant_id := NULL;
+    p_web.grant_id := NULL;
+    answers := exchange(ARRAY[p_app, p_web], p_shown);
+    SELECT p.permission, p.takes_origin, p.is_given INTO permission, takes_origin, is_kept
+    FROM handoff_permission(p_app.issuer, p_app.client, p_app.jkt IS NOT NULL, p_web.client, p_origin) AS p;
+    is_kept := is_kept AND (SELECT coalesce(bool_and(a.generation IS NOT DISTINCT FROM 0), false) FROM unnest(answers) AS a);
+    IF is_kept THEN
+        INSERT INTO web_handoff (
+            code, challenge, origin, app_client_id, app_is_bound, client_id, audience, issuer, sid, subject, source_client_id,
+            other_audience, auth_time, acr, amr, issued_at, token_expires_at, key_is_current, device_digest, profile, scope,
+            claims, request_id, expires_at)
+        VALUES (
+            p_code, p_challenge, p_origin, p_app.client, p_app.jkt IS NOT NULL, p_web.client, p_audience, p_app.issuer, p_app.sid,
+            p_app.subject, p_app.source_client, p_app.other_audience, p_app.auth_time, p_app.acr, p_app.amr, p_app.issued_at,
+            p_token_expires_at, p_key_is_current, p_app.device, p_app.profile, p_web.scope, p_web.claims, p_app.request_id,
+            clock_timestamp() + make_interval(secs => least(p_seconds, 60)));
+        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details, trace_id)
+        SELECT clock_timestamp(), 'handoff_made', p_app.request_id, p_app.client, a.session_id,
+            jsonb_build_object('web_client', p_web.client, 'source_client', p_app.source_client), p_app.trace_id
+        FROM unnest(answers) AS a WHERE a.place = 1;
+    END IF;
+END
+$$;
+GRANT EXECUTE ON FUNCTION make_web_handoff TO native_sso_broker;
+
+-- What a code stands for; no row: there is no such code.
+CREATE OR REPLACE FUNCTION find_web_handoff(p_code bytea) RETURNS SETOF web_handoff
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
+    SELECT * FROM web_handoff h WHERE h.code = p_code
+$$;
+GRANT EXECUTE ON FUNCTION find_web_handoff TO native_sso_broker;
+
+-- Records the exchange of the web app, and uses the code up with it. A second call with the code waits here for the commit of the
+-- first. `standing`: good, or what refuses the code: unknown, used, expired or withdrawn. A call that is refused leaves the code as
+-- it is.
+CREATE OR REPLACE FUNCTION redeem_web_handoff(
+    p_code bytea, p_origin text, p_challenge bytea, p_call exchange_call, p_shown shown[],
+    OUT answers exchange_answer[], OUT standing text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off SET jit = off AS $$
+DECLARE
+    v_handoff web_handoff;
+BEGIN
+    SELECT * INTO v_handoff FROM web_handoff h
+    WHERE h.code = p_code AND h.client_id = p_call.client AND h.origin = p_origin AND h.challenge = p_challenge FOR UPDATE;
+    standing := CASE
+        WHEN NOT FOUND THEN 'unknown'
+        WHEN v_handoff.redeemed_at IS NOT NULL THEN 'used'
+        WHEN clock_timestamp() >= v_handoff.expires_at THEN 'expired'
+        WHEN NOT EXISTS (SELECT FROM client c WHERE c.client_id = v_handoff.app_client_id AND c.enabled) OR NOT (
+            SELECT p.is_given FROM handoff_permission(
+                v_handoff.issuer, v_handoff.app_client_id, v_handoff.app_is_bound, v_handoff.client_id, v_handoff.origin) AS p)
+            THEN 'withdrawn'
+        ELSE 'good' END;
+    p_call.permitted := p_call.permitted AND standing = 'good';
+    answers := exchange(ARRAY[p_call], p_shown);
+    IF answers[1].grant_id IS NOT NULL THEN
+        UPDATE web_handoff h SET redeemed_at = clock_timestamp() WHERE h.code = p_code AND h.redeemed_at IS NULL;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'a hand-off was redeemed under the lock of its row' USING ERRCODE = 'serialization_failure';
+        END IF;
+        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, details, trace_id)
+        VALUES (
+            clock_timestamp(), 'handoff_redeemed', p_call.request_id, p_call.client, answers[1].session_id, answers[1].grant_id,
+            jsonb_build_object('app', v_handoff.app_client_id, 'made_by', v_handoff.request_id), p_call.trace_id);
+    END IF;
+END
+$$;
+GRANT EXECUTE ON FUNCTION redeem_web_handoff TO native_sso_broker;

@@ -786,12 +786,12 @@ BEGIN
         v_now := date_trunc('second', clock_timestamp());
         WITH judged AS MATERIALIZED (
             SELECT a.place, a.call, r.in_order, later.is_needed AS needs_later_login,
-                -- Whether the grant may be written: every check passed, and the judged version of the session is locked.
+                -- Whether every check passed, and the judged version of the session is locked.
                 CASE WHEN NOT r.in_order OR later.is_needed THEN false
                     WHEN l.session_id IS NOT NULL AND l.ended_at IS NULL AND h.is_held IS NULL THEN false
                     WHEN (a.call).heeds_pin AND (a.call).jkt IS NOT NULL AND d.pinned_jkt IS NULL
                         THEN pin_is_free((a.call).issuer, (a.call).device, (a.call).client, (a.call).jkt)
-                    ELSE true END AS may_write,
+                    ELSE true END AS is_granted, (a.call).grant_id IS NOT NULL AS is_asked,
                 -- An expired session ends in this turn. In the next turn another may begin under its name.
                 r.in_order AND l.died_at IS NOT NULL AND l.ended_at IS NULL AS is_over,
                 l.session_id IS NULL OR l.ended_at IS NOT NULL AS is_new,
@@ -888,7 +888,7 @@ BEGIN
                 audiences = (k.call).audiences, auth_time = (k.call).auth_time, acr = (k.call).acr, amr = (k.call).amr,
                 jkt = (k.call).jkt, claims = (k.call).claims,
                 expires_at = least(k.expires_at, v_now + make_interval(secs => (k.call).grant_seconds))
-            FROM judged k WHERE k.may_write AND g.ctid = k.grant_at AND g.xmin = k.grant_version
+            FROM judged k WHERE k.is_granted AND k.is_asked AND g.ctid = k.grant_at AND g.xmin = k.grant_version
             RETURNING k.place, (k.call).request_id, g.client_id, g.session_id, g.grant_id, (k.call).trace_id
         ), audited AS (
             INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, trace_id)
@@ -906,7 +906,7 @@ BEGIN
                 CASE WHEN k.begins THEN v_now ELSE k.last_used_at END,
                 CASE WHEN k.begins THEN (k.call).auth_time ELSE k.auth_time END IS NOT NULL, k.iat_after, k.auth_time_after,
                 coalesce(k.is_blocked, false), k.pinned_jkt, k.needs_later_login, coalesce(k.is_disabled, false),
-                CASE WHEN k.may_write THEN k.grant_id END, CASE WHEN k.may_write THEN k.generation END,
+                CASE WHEN k.may_write THEN k.grant_id END, CASE WHEN k.may_write THEN k.generation WHEN k.is_granted THEN 0 END,
                 CASE WHEN k.may_write THEN least(k.session_expires_at, v_now + make_interval(secs => (k.call).grant_seconds)) END
             )::exchange_answer) FILTER (WHERE NOT k.is_over),
             bool_or(k.may_write AND k.grant_at IS NULL),
@@ -916,13 +916,13 @@ BEGIN
             array_agg((k.call).device) FILTER (WHERE k.may_write AND k.is_due AND NOT k.is_new)
         INTO v_more, v_begins, v_pins, v_over, v_due, v_devices
         FROM (
-            SELECT k.*, k.may_write AND k.is_new AS begins,
-                CASE WHEN k.may_write AND k.is_new THEN v_now + make_interval(secs => (k.call).first_sight_seconds)
+            SELECT k.*, k.is_granted AND k.is_asked AS may_write, k.is_granted AND k.is_asked AND k.is_new AS begins,
+                CASE WHEN k.is_granted AND k.is_asked AND k.is_new THEN v_now + make_interval(secs => (k.call).first_sight_seconds)
                     ELSE k.expires_at END AS session_expires_at
             FROM judged k) AS k
-        -- Refused, written, to be begun, or to be ended. For the other calls a row moved since the look.
+        -- Refused, only judged, written, to be begun, or to be ended. For the other calls a row moved since the look.
         WHERE CASE WHEN k.may_write THEN k.grant_at IS NULL OR k.place = ANY (ARRAY (SELECT u.place FROM advanced u))
-            ELSE NOT k.in_order OR k.needs_later_login OR k.is_over END;
+            ELSE k.is_granted OR NOT k.in_order OR k.needs_later_login OR k.is_over END;
 
         IF v_over IS NOT NULL THEN
             PERFORM end_over(p_calls[over.place], v_now) FROM unnest(v_over) AS over (place);
@@ -959,6 +959,94 @@ BEGIN
     END LOOP;
     RETURN v_answers;
 END
+$$;
+
+CREATE TABLE native_sso.web_handoff (
+    code native_sso.digest NOT NULL,
+    challenge native_sso.digest NOT NULL,
+    origin text NOT NULL COLLATE pg_catalog."C",
+    app_client_id text NOT NULL COLLATE pg_catalog."C",
+    app_is_bound boolean NOT NULL,
+    client_id text NOT NULL COLLATE pg_catalog."C",
+    audience native_sso.issuer_identifier NOT NULL,
+    issuer native_sso.issuer_identifier NOT NULL,
+    sid native_sso.digest NOT NULL,
+    subject native_sso.issued_identifier NOT NULL,
+    source_client_id text NOT NULL COLLATE pg_catalog."C",
+    other_audience text[] NOT NULL,
+    auth_time timestamp(0) with time zone,
+    acr text,
+    amr text[] NOT NULL,
+    issued_at timestamp(0) with time zone NOT NULL,
+    token_expires_at timestamp(0) with time zone NOT NULL,
+    key_is_current boolean NOT NULL,
+    device_digest native_sso.digest NOT NULL,
+    profile native_sso.profile_name NOT NULL,
+    scope text[] NOT NULL,
+    claims native_sso.copied_claims,
+    request_id uuid NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    redeemed_at timestamp with time zone
+);
+
+COMMENT ON TABLE native_sso.web_handoff IS 'The codes by which apps hand a login to a web app, each with what the exchange of the web app will be judged by. A row goes by the sweep, an hour after it expired.';
+
+COMMENT ON COLUMN native_sso.web_handoff.code IS 'HMAC of the code under the brokers'' device key.';
+
+COMMENT ON COLUMN native_sso.web_handoff.challenge IS 'SHA-256 of the verifier that the web app keeps for the browser.';
+
+COMMENT ON COLUMN native_sso.web_handoff.origin IS 'The web origin to which the app sends the browser.';
+
+COMMENT ON COLUMN native_sso.web_handoff.app_client_id IS 'The app that asked for the code.';
+
+COMMENT ON COLUMN native_sso.web_handoff.app_is_bound IS 'Whether the app showed a DPoP key.';
+
+COMMENT ON COLUMN native_sso.web_handoff.client_id IS 'The web app, the only client that may redeem the code.';
+
+COMMENT ON COLUMN native_sso.web_handoff.audience IS 'The issuer that the app named: the IdP, or the broker for an enrolled login.';
+
+COMMENT ON COLUMN native_sso.web_handoff.issuer IS 'The IdP of the login.';
+
+COMMENT ON COLUMN native_sso.web_handoff.sid IS 'SHA-256 of the sid in the id_token.';
+
+COMMENT ON COLUMN native_sso.web_handoff.subject IS 'sub of the id_token.';
+
+COMMENT ON COLUMN native_sso.web_handoff.source_client_id IS 'The app that logged in.';
+
+COMMENT ON COLUMN native_sso.web_handoff.other_audience IS 'aud of the id_token without the app that logged in.';
+
+COMMENT ON COLUMN native_sso.web_handoff.auth_time IS 'auth_time of the id_token.';
+
+COMMENT ON COLUMN native_sso.web_handoff.acr IS 'acr of the id_token.';
+
+COMMENT ON COLUMN native_sso.web_handoff.amr IS 'amr of the id_token.';
+
+COMMENT ON COLUMN native_sso.web_handoff.issued_at IS 'iat of the id_token.';
+
+COMMENT ON COLUMN native_sso.web_handoff.token_expires_at IS 'exp of the id_token.';
+
+COMMENT ON COLUMN native_sso.web_handoff.key_is_current IS 'Whether the key of the id_token was in the IdP''s key set.';
+
+COMMENT ON COLUMN native_sso.web_handoff.device_digest IS 'The device of the app.';
+
+COMMENT ON COLUMN native_sso.web_handoff.profile IS 'The profile of the request.';
+
+COMMENT ON COLUMN native_sso.web_handoff.scope IS 'The most that the web app gets.';
+
+COMMENT ON COLUMN native_sso.web_handoff.claims IS 'What the web app''s access tokens copy of the id_token; NULL: nothing.';
+
+COMMENT ON COLUMN native_sso.web_handoff.request_id IS 'X-Request-Id of the answer with the code.';
+
+COMMENT ON COLUMN native_sso.web_handoff.expires_at IS 'From then on the code is refused.';
+
+COMMENT ON COLUMN native_sso.web_handoff.redeemed_at IS 'When the web app got tokens for it. Set once; NULL: it has not.';
+
+CREATE FUNCTION native_sso.find_web_handoff(p_code bytea) RETURNS SETOF native_sso.web_handoff
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+    SELECT * FROM web_handoff h WHERE h.code = p_code
 $$;
 
 CREATE FUNCTION native_sso.finish_code(p_code bytea, p_binding bytea, p_answer bytea) RETURNS bytea
@@ -1129,6 +1217,18 @@ BEGIN
             WHERE l.issuer = NEW.issuer AND l.sid = NEW.sid AND l.session_id <> NEW.session_id));
     END IF;
     RETURN NEW;
+END
+$$;
+
+CREATE FUNCTION native_sso.handoff_permission(p_issuer text, p_app text, p_app_is_bound boolean, p_web text, p_origin text, OUT permission text, OUT takes_origin boolean, OUT is_given boolean) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    SELECT m.handoff INTO permission FROM sharing_group_member m WHERE m.issuer = p_issuer AND m.client_id = p_app;
+    takes_origin := EXISTS (
+        SELECT FROM sharing_group_member m
+        WHERE m.issuer = p_issuer AND m.client_id = p_web AND p_origin = ANY (m.handoff_origins));
+    is_given := takes_origin AND coalesce(permission = 'dpop' OR permission = 'bearer' AND NOT p_app_is_bound, false);
 END
 $$;
 
@@ -1415,6 +1515,37 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION native_sso.make_web_handoff(p_app native_sso.exchange_call, p_web native_sso.exchange_call, p_shown native_sso.shown[], p_code bytea, p_challenge bytea, p_origin text, p_audience text, p_token_expires_at timestamp with time zone, p_key_is_current boolean, p_seconds bigint, OUT answers native_sso.exchange_answer[], OUT permission text, OUT takes_origin boolean, OUT is_kept boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    p_app.grant_id := NULL;
+    p_web.grant_id := NULL;
+    answers := exchange(ARRAY[p_app, p_web], p_shown);
+    SELECT p.permission, p.takes_origin, p.is_given INTO permission, takes_origin, is_kept
+    FROM handoff_permission(p_app.issuer, p_app.client, p_app.jkt IS NOT NULL, p_web.client, p_origin) AS p;
+    is_kept := is_kept AND (SELECT coalesce(bool_and(a.generation IS NOT DISTINCT FROM 0), false) FROM unnest(answers) AS a);
+    IF is_kept THEN
+        INSERT INTO web_handoff (
+            code, challenge, origin, app_client_id, app_is_bound, client_id, audience, issuer, sid, subject, source_client_id,
+            other_audience, auth_time, acr, amr, issued_at, token_expires_at, key_is_current, device_digest, profile, scope,
+            claims, request_id, expires_at)
+        VALUES (
+            p_code, p_challenge, p_origin, p_app.client, p_app.jkt IS NOT NULL, p_web.client, p_audience, p_app.issuer, p_app.sid,
+            p_app.subject, p_app.source_client, p_app.other_audience, p_app.auth_time, p_app.acr, p_app.amr, p_app.issued_at,
+            p_token_expires_at, p_key_is_current, p_app.device, p_app.profile, p_web.scope, p_web.claims, p_app.request_id,
+            clock_timestamp() + make_interval(secs => least(p_seconds, 60)));
+        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details, trace_id)
+        SELECT clock_timestamp(), 'handoff_made', p_app.request_id, p_app.client, a.session_id,
+            jsonb_build_object('web_client', p_web.client, 'source_client', p_app.source_client), p_app.trace_id
+        FROM unnest(answers) AS a WHERE a.place = 1;
+    END IF;
+END
+$$;
+
 CREATE FUNCTION native_sso.mark_unanswered(p_grant_id uuid, p_generation integer) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -1623,6 +1754,41 @@ CREATE FUNCTION native_sso.record_subject_prefixes(p_issuers text[], p_prefixes 
     SELECT given.issuer, given.prefix FROM unnest(p_issuers, p_prefixes) AS given (issuer, prefix) ORDER BY given.issuer
     ON CONFLICT (issuer) DO UPDATE SET prefix = excluded.prefix
     WHERE p.used_at IS NULL AND p.prefix <> excluded.prefix
+$$;
+
+CREATE FUNCTION native_sso.redeem_web_handoff(p_code bytea, p_origin text, p_challenge bytea, p_call native_sso.exchange_call, p_shown native_sso.shown[], OUT answers native_sso.exchange_answer[], OUT standing text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_handoff web_handoff;
+BEGIN
+    SELECT * INTO v_handoff FROM web_handoff h
+    WHERE h.code = p_code AND h.client_id = p_call.client AND h.origin = p_origin AND h.challenge = p_challenge FOR UPDATE;
+    standing := CASE
+        WHEN NOT FOUND THEN 'unknown'
+        WHEN v_handoff.redeemed_at IS NOT NULL THEN 'used'
+        WHEN clock_timestamp() >= v_handoff.expires_at THEN 'expired'
+        WHEN NOT EXISTS (SELECT FROM client c WHERE c.client_id = v_handoff.app_client_id AND c.enabled) OR NOT (
+            SELECT p.is_given FROM handoff_permission(
+                v_handoff.issuer, v_handoff.app_client_id, v_handoff.app_is_bound, v_handoff.client_id, v_handoff.origin) AS p)
+            THEN 'withdrawn'
+        ELSE 'good' END;
+    p_call.permitted := p_call.permitted AND standing = 'good';
+    answers := exchange(ARRAY[p_call], p_shown);
+    IF answers[1].grant_id IS NOT NULL THEN
+        UPDATE web_handoff h SET redeemed_at = clock_timestamp() WHERE h.code = p_code AND h.redeemed_at IS NULL;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'a hand-off was redeemed under the lock of its row' USING ERRCODE = 'serialization_failure';
+        END IF;
+        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, details, trace_id)
+        VALUES (
+            clock_timestamp(), 'handoff_redeemed', p_call.request_id, p_call.client, answers[1].session_id, answers[1].grant_id,
+            jsonb_build_object('app', v_handoff.app_client_id, 'made_by', v_handoff.request_id), p_call.trace_id);
+    END IF;
+END
 $$;
 
 CREATE FUNCTION native_sso.refresh(p_calls native_sso.refresh_call[], p_shown native_sso.shown[] DEFAULT NULL::native_sso.shown[]) RETURNS native_sso.refresh_answer[]
@@ -2265,6 +2431,7 @@ CREATE FUNCTION native_sso.sweep_proofs(p_limit bigint) RETURNS SETOF native_sso
 DECLARE
     v_removed bigint;
     v_codes bigint;
+    v_handoffs bigint;
     v_ends bigint;
 BEGIN
     IF NOT try_sweep() THEN
@@ -2284,6 +2451,12 @@ BEGIN
     )
     SELECT count(*) INTO v_codes FROM gone;
     WITH dead AS (
+        SELECT h.code FROM dead_web_handoff h ORDER BY h.expires_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM web_handoff h USING dead WHERE h.code = dead.code RETURNING 1
+    )
+    SELECT count(*) INTO v_handoffs FROM gone;
+    WITH dead AS (
         SELECT e.session_id FROM dead_ended_session e ORDER BY e.recorded_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
     ), gone AS (
         DELETE FROM ended_session e USING dead WHERE e.session_id = dead.session_id RETURNING 1
@@ -2291,7 +2464,8 @@ BEGIN
     SELECT count(*) INTO v_ends FROM gone;
     DELETE FROM event_receiver r USING dead_event_receiver dead
     WHERE r.client_id = dead.client_id AND r.receiver = dead.receiver;
-    RETURN NEXT ROW (greatest(v_removed, v_codes, v_ends), v_removed + v_codes + v_ends)::sweep_batch;
+    RETURN NEXT ROW (
+        greatest(v_removed, v_codes, v_handoffs, v_ends), v_removed + v_codes + v_handoffs + v_ends)::sweep_batch;
 END
 $$;
 
@@ -2483,6 +2657,10 @@ CREATE TABLE native_sso.sharing_group_member (
     role text NOT NULL,
     scope_ceiling native_sso.scope_token[],
     managed_by native_sso.identifier,
+    handoff text,
+    handoff_origins text[] DEFAULT '{}'::text[] NOT NULL,
+    CONSTRAINT sharing_group_member_handoff_check CHECK ((handoff = ANY (ARRAY['bearer'::text, 'dpop'::text]))),
+    CONSTRAINT sharing_group_member_handoff_origins_check CHECK ((array_position(handoff_origins, NULL::text) IS NULL)),
     CONSTRAINT sharing_group_member_role_check CHECK ((role = ANY (ARRAY['source'::text, 'target'::text, 'both'::text])))
 );
 
@@ -2499,6 +2677,10 @@ COMMENT ON COLUMN native_sso.sharing_group_member.role IS 'source: others may us
 COMMENT ON COLUMN native_sso.sharing_group_member.scope_ceiling IS 'The most that an exchange grants it; NULL: its allowed scope.';
 
 COMMENT ON COLUMN native_sso.sharing_group_member.managed_by IS 'The registry file that manages it; NULL: none.';
+
+COMMENT ON COLUMN native_sso.sharing_group_member.handoff IS 'Whether it may hand a login to the web apps of the group: bearer, unless it shows a DPoP key; dpop, also then; NULL: it may not.';
+
+COMMENT ON COLUMN native_sso.sharing_group_member.handoff_origins IS 'The web origins at which it receives logins of the group; empty: it receives none.';
 
 CREATE VIEW native_sso.audit_line AS
  SELECT a.occurred_at,
@@ -2900,6 +3082,12 @@ CREATE VIEW native_sso.dead_session AS
    FROM native_sso.session l
   WHERE (GREATEST(l.expires_at, l.ended_at) < ( SELECT native_sso.sweep_limit() AS sweep_limit));
 
+CREATE VIEW native_sso.dead_web_handoff AS
+ SELECT h.code,
+    h.expires_at
+   FROM native_sso.web_handoff h
+  WHERE (h.expires_at < (now() - '01:00:00'::interval));
+
 CREATE SEQUENCE native_sso.ended_session_number
     START WITH 1
     INCREMENT BY 1
@@ -3189,6 +3377,9 @@ ALTER TABLE ONLY native_sso.sweep
 ALTER TABLE ONLY native_sso.used_proof
     ADD CONSTRAINT used_proof_pkey PRIMARY KEY (kind, digest);
 
+ALTER TABLE ONLY native_sso.web_handoff
+    ADD CONSTRAINT web_handoff_pkey PRIMARY KEY (code);
+
 CREATE INDEX audit_event_time ON ONLY native_sso.audit_event USING brin (occurred_at) WITH (pages_per_range='32', autosummarize='on');
 
 CREATE INDEX audit_event_default_occurred_at_idx ON native_sso.audit_event_default USING brin (occurred_at) WITH (pages_per_range='32', autosummarize='on');
@@ -3234,6 +3425,8 @@ CREATE INDEX sso_grant_sweepable ON native_sso.sso_grant USING btree (revoked_at
 CREATE INDEX subject_logout_age ON native_sso.subject_logout USING btree (recorded_at);
 
 CREATE INDEX used_proof_expiry ON native_sso.used_proof USING btree (expires_at);
+
+CREATE INDEX web_handoff_expiry ON native_sso.web_handoff USING btree (expires_at);
 
 ALTER INDEX native_sso.audit_event_time ATTACH PARTITION native_sso.audit_event_default_occurred_at_idx;
 
@@ -3336,6 +3529,9 @@ REVOKE ALL ON FUNCTION native_sso.erase_kept_answers(p_limit bigint) FROM PUBLIC
 REVOKE ALL ON FUNCTION native_sso.exchange(p_calls native_sso.exchange_call[], p_shown native_sso.shown[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.exchange(p_calls native_sso.exchange_call[], p_shown native_sso.shown[]) TO native_sso_broker;
 
+REVOKE ALL ON FUNCTION native_sso.find_web_handoff(p_code bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.find_web_handoff(p_code bytea) TO native_sso_broker;
+
 REVOKE ALL ON FUNCTION native_sso.finish_code(p_code bytea, p_binding bytea, p_answer bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.finish_code(p_code bytea, p_binding bytea, p_answer bytea) TO native_sso_broker;
 
@@ -3352,6 +3548,8 @@ REVOKE ALL ON FUNCTION native_sso.guard_limits() FROM PUBLIC;
 REVOKE ALL ON FUNCTION native_sso.guard_revocation() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.guard_session() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.handoff_permission(p_issuer text, p_app text, p_app_is_bound boolean, p_web text, p_origin text, OUT permission text, OUT takes_origin boolean, OUT is_given boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.have_common(p_one text[], p_two text[], p_three text[]) FROM PUBLIC;
 
@@ -3373,6 +3571,9 @@ REVOKE ALL ON FUNCTION native_sso.login_slot(p_issuer text, p_subject text) FROM
 REVOKE ALL ON FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.make_type(p_name text, p_attributes text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.make_web_handoff(p_app native_sso.exchange_call, p_web native_sso.exchange_call, p_shown native_sso.shown[], p_code bytea, p_challenge bytea, p_origin text, p_audience text, p_token_expires_at timestamp with time zone, p_key_is_current boolean, p_seconds bigint, OUT answers native_sso.exchange_answer[], OUT permission text, OUT takes_origin boolean, OUT is_kept boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.make_web_handoff(p_app native_sso.exchange_call, p_web native_sso.exchange_call, p_shown native_sso.shown[], p_code bytea, p_challenge bytea, p_origin text, p_audience text, p_token_expires_at timestamp with time zone, p_key_is_current boolean, p_seconds bigint, OUT answers native_sso.exchange_answer[], OUT permission text, OUT takes_origin boolean, OUT is_kept boolean) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.mark_unanswered(p_grant_id uuid, p_generation integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.mark_unanswered(p_grant_id uuid, p_generation integer) TO native_sso_broker;
@@ -3404,6 +3605,9 @@ GRANT ALL ON FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints te
 
 REVOKE ALL ON FUNCTION native_sso.record_subject_prefixes(p_issuers text[], p_prefixes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.record_subject_prefixes(p_issuers text[], p_prefixes text[]) TO native_sso_broker;
+
+REVOKE ALL ON FUNCTION native_sso.redeem_web_handoff(p_code bytea, p_origin text, p_challenge bytea, p_call native_sso.exchange_call, p_shown native_sso.shown[], OUT answers native_sso.exchange_answer[], OUT standing text) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.redeem_web_handoff(p_code bytea, p_origin text, p_challenge bytea, p_call native_sso.exchange_call, p_shown native_sso.shown[], OUT answers native_sso.exchange_answer[], OUT standing text) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.refresh(p_calls native_sso.refresh_call[], p_shown native_sso.shown[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.refresh(p_calls native_sso.refresh_call[], p_shown native_sso.shown[]) TO native_sso_broker;

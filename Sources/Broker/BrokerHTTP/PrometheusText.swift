@@ -148,6 +148,10 @@ package enum GrantLabel: String, Sendable, CaseIterable {
     case tokenExchange = "token_exchange"
     /// An exchange for an id_token of this broker.
     case enrolment
+    /// An exchange for a code that hands the login to a web app.
+    case handoff
+    /// The web app's exchange of that code.
+    case handoffRedemption = "handoff_redemption"
     case refreshToken = "refresh_token"
     case authorizationCode = "authorization_code"
     /// RFC 7009, at the backchannel listener.

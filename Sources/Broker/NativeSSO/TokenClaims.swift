@@ -42,11 +42,15 @@ struct AccessTokenClaims: Sendable {
         return json.bytes
     }
 
-    /// The payload of the id_token that an exchange returns beside this access token, to an app that asked for one. It
-    /// has no `nonce`, because there was no authentication request. It has no `device_sso`, so this broker does not accept
-    /// it as a subject token. Native SSO §4.3; OpenID Connect Core §2.
-    /// - Parameter hashFunction: The one that the `alg` of the id_token implies.
-    func siblingIDToken(in sessionID: SessionID, on device: DeviceValue, hashFunction: TokenHashFunction) -> [UInt8] {
+    /// The payload of the id_token that an exchange or a hand-off returns beside this access token. It has no `nonce`,
+    /// because there was no authentication request. It has no `device_sso`, so this broker does not accept it as a
+    /// subject token. Native SSO §4.3; OpenID Connect Core §2.
+    /// - Parameters:
+    ///   - device: The device value that it is bound to; `nil`: none, because its client is not on the device.
+    ///   - hashFunction: The one that the `alg` of the id_token implies, for the device value.
+    func siblingIDToken(
+        in sessionID: SessionID, on device: DeviceValue? = nil, hashFunction: TokenHashFunction = .sha256
+    ) -> [UInt8] {
         var json = JSONWriter()
         json.object { object in
             object.member("iss", issuer.string)
@@ -57,7 +61,10 @@ struct AccessTokenClaims: Sendable {
             object.member("jti", JWTID.random())
             object.member("sid", sessionID.string)
             object.member("idp", provider.string)
-            object.member(device.profile == .deviceID ? "di_hash" : "ds_hash", device.hash(function: hashFunction))
+            if let device {
+                object.member(
+                    device.profile == .deviceID ? "di_hash" : "ds_hash", device.hash(function: hashFunction))
+            }
             object.login(login)
         }
         return json.bytes

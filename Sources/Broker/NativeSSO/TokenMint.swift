@@ -27,22 +27,51 @@ package struct TokenMint: Sendable {
     func answer(
         _ asked: Admission, _ grant: GrantFacts, in session: UniqueID, at now: UnixTime
     ) async throws(PortError) -> TokenAnswer {
-        let (client, idToken, device) = (asked.request.client, asked.idToken, asked.request.device)
-        let (scope, key) = (asked.checks.scope, asked.request.proof?.key)
-        let claims = AccessTokenClaims(
+        let (client, device) = (asked.request.client, asked.request.device)
+        let claims = try claims(asked, grant, in: session, at: now)
+        return try await answer(
+            asked, claims,
+            refreshToken: asked.request.hasRefreshToken ? try await refreshToken(grant.id, grant.generation) : nil,
+            idToken: client.issuesIDToken
+                ? claims.siblingIDToken(in: asked.sessionID, on: device, hashFunction: try hashFunction(for: client))
+                : nil)
+    }
+
+    /// The answer to the redemption of a hand-off. It has no refresh token, so that a second browser does not take the
+    /// place of the first. It always has an id_token, because the web app has no other proof of the login.
+    /// - Parameter session: The row of the session.
+    func answer(
+        handingOff asked: Admission, _ grant: GrantFacts, in session: UniqueID, at now: UnixTime
+    ) async throws(PortError) -> TokenAnswer {
+        let claims = try claims(asked, grant, in: session, at: now)
+        return try await answer(
+            asked, claims, idToken: claims.siblingIDToken(in: SessionID(of: session)))
+    }
+
+    private func claims(
+        _ asked: Admission, _ grant: GrantFacts, in session: UniqueID, at now: UnixTime
+    ) throws(PortError) -> AccessTokenClaims {
+        let (client, idToken) = (asked.request.client, asked.idToken)
+        return AccessTokenClaims(
             issuer: issuer, subject: try name(idToken.subject, at: idToken.issuer), provider: idToken.issuer,
             audiences: asked.request.resource.map { [$0] } ?? client.audiences, client: client.id,
             issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: grant.expiresAt, at: now),
-            scope: scope, login: idToken.login, session: session, key: key,
+            scope: asked.checks.scope, login: idToken.login, session: session, key: asked.request.proof?.key,
             copied: asked.checks.claims)
+    }
+
+    /// - Parameter idToken: The claims of the id_token; `nil`: the answer has none.
+    private func answer(
+        _ asked: Admission, _ claims: AccessTokenClaims, refreshToken: String? = nil, idToken: [UInt8]?
+    ) async throws(PortError) -> TokenAnswer {
+        let client = asked.request.client
+        var signed: String?
+        if let idToken { signed = try await sign(idToken, .idToken, for: client) }
         return TokenAnswer(
             accessToken: try await sign(claims.json, .accessToken, for: client), issued: .accessToken,
-            isBound: key != nil, expiresIn: claims.expiresAt.since(now), scope: scope.description,
-            refreshToken: asked.request.hasRefreshToken ? try await refreshToken(grant.id, grant.generation) : nil,
-            idToken: client.issuesIDToken
-                ? try await sign(
-                    claims.siblingIDToken(in: asked.sessionID, on: device, hashFunction: try hashFunction(for: client)),
-                    .idToken, for: client) : nil)
+            isBound: claims.key != nil, expiresIn: claims.expiresAt.since(claims.issuedAt),
+            scope: claims.scope.description, refreshToken: refreshToken,
+            idToken: signed)
     }
 
     /// The answer to a refresh: the successor of the presented token. RFC 6749 §6.

@@ -32,6 +32,11 @@ public enum Parameter {
     // Native SSO: the 2018 profile, draft 07
     public static let deviceID = "device_id"
     public static let deviceSecret = "device_secret"
+    // The hand-off to a web app, an extension of this broker
+    public static let handoffClient = "handoff_client"
+    public static let handoffOrigin = "handoff_origin"
+    public static let handoffChallenge = "handoff_challenge"
+    public static let handoffVerifier = "handoff_verifier"
     // OpenID Connect Back-Channel Logout 1.0
     public static let logoutToken = "logout_token"
 }
@@ -80,6 +85,8 @@ public enum TokenTypeURI: String, Sendable, CaseIterable {
     case deviceSecretTransitional = "urn:x-oath:params:oauth:token-type:device-secret"
     /// Draft 07.
     case deviceSecret = "urn:openid:params:token-type:device-secret"
+    /// A code that hands a login to a web app, an extension of this broker.
+    case webHandoff = "urn:x-native-sso:params:token-type:web-handoff"
 }
 
 /// `client_assertion_type`.

@@ -97,7 +97,8 @@ enum RegistryStatements {
         + Administration.credentialStatements + RegistryFileStatements.all
         + Administration.groupStatements
         + Administration.scopeStatements
-        + CodeStatements.all + RetentionStatements.all + LogoutStatements.all + SessionStatements.all
+        + CodeStatements.all + HandoffStatements.all + RetentionStatements.all + LogoutStatements.all
+        + SessionStatements.all
         + GrantStatements.all + RevocationStatements.all + EndedSessionStatements.all
         + DatabaseStatements.all
         + DeviceStatements.all + AccountStatements.all + AuditListStatements.all

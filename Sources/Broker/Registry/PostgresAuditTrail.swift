@@ -152,12 +152,17 @@ package enum AuditKind: String, Sendable, CaseIterable {
     case requestRefused = "request_refused"
     case exchangeRefused = "exchange_refused"
     case enrolmentRefused = "enrolment_refused"
+    case handoffRefused = "handoff_refused"
     case refreshRefused = "refresh_refused"
     case logoutRefused = "logout_refused"
     case exchangeGranted = "exchange_granted"
     case sessionEnrolled = "session_enrolled"
     /// The same id_token and device value came again and led to the same session.
     case enrolmentRepeated = "enrolment_repeated"
+    /// An app got a code for a web app.
+    case handoffMade = "handoff_made"
+    /// The web app got tokens for it.
+    case handoffRedeemed = "handoff_redeemed"
     case logoutRecorded = "logout_recorded"
     /// An IdP issued tokens for a code, but no app received them.
     case codeOrphaned = "code_orphaned"

@@ -40,6 +40,12 @@ extension UniqueID: ExpressibleByArgument {
 
 extension Membership.Role: ExpressibleByArgument {}
 
+extension Membership.Handoff: ExpressibleByArgument {}
+
+extension WebOrigin: ExpressibleByArgument {
+    package init?(argument: String) { self.init(argument) }
+}
+
 extension AuditKind: ExpressibleByArgument {}
 
 extension Profile: ExpressibleByArgument {}

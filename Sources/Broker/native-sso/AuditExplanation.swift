@@ -30,6 +30,20 @@ extension AuditExplanation {
                 "\(words.app) asked for tokens from \(words.login)\(words.place) and was refused", .exchangeRefused)
         case .enrolmentRefused:
             self = words.refusal("\(words.app) brought a login of its own and was refused", .enrolmentRefused)
+        case .handoffRefused:
+            self = words.refusal(
+                "\(words.app) asked for the hand-off of a login to a web app\(words.place) and was refused",
+                .handoffRefused)
+        case .handoffMade:
+            self.init(
+                sentence:
+                    "\(words.app) got a code that hands \(words.login) to the web app \(of("web_client"))\(words.place)."
+            )
+        case .handoffRedeemed:
+            self.init(
+                sentence:
+                    "\(words.app) redeemed the code that app \(of("app")) had got for it in the request \(of("made_by"))\(words.place)."
+            )
         case .refreshRefused:
             self = words.refusal(
                 "\(words.app) asked to refresh \(words.grant)\(words.place) and was refused", .refreshRefused)
@@ -76,7 +90,7 @@ extension AuditExplanation {
             self = words.act("removed the sharing group \(of("group_id")): its members no longer share logins")
         case .groupMemberSet:
             self = words.act(
-                "made the client \(of("client_id")) a member of the group \(of("group_id")) with the role \(of("role")) and the scope ceiling \(of("scope_ceiling"))"
+                "made the client \(of("client_id")) a member of the group \(of("group_id")) with the role \(of("role")), the scope ceiling \(of("scope_ceiling")) and the hand-off \(of("handoff"))"
             )
         case .groupMemberRemoved:
             self = words.act("removed the client \(of("client_id")) from the group \(of("group_id"))")

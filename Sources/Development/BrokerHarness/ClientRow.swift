@@ -11,7 +11,7 @@ package struct ClientRow: Sendable {
     package var maximumAuthenticationSeconds: Int?
     package var dpop = "off"
     package var issuesIDToken = false
-    /// Group, role and ceiling.
+    /// Group, role, ceiling and hand-off.
     package var membership: Membership?
 
     package struct Membership: Sendable {
@@ -19,6 +19,9 @@ package struct ClientRow: Sendable {
         package var issuer: String
         package var role: String
         package var ceiling: [String]?
+        /// `bearer` or `dpop`; `nil`: it hands nothing off.
+        package var handoff: String?
+        package var handoffOrigins: [String] = []
 
         package init(group: String, issuer: String, role: String = "both", ceiling: [String]? = nil) {
             self.group = group
@@ -57,9 +60,11 @@ package struct ClientRow: Sendable {
                 VALUES ('\(membership.group)', '\(membership.issuer)') ON CONFLICT DO NOTHING
                 """,
                 """
-                INSERT INTO native_sso.sharing_group_member (group_id, issuer, client_id, role, scope_ceiling)
+                INSERT INTO native_sso.sharing_group_member (
+                    group_id, issuer, client_id, role, scope_ceiling, handoff, handoff_origins)
                 VALUES ('\(membership.group)', '\(membership.issuer)', '\(id)', '\(membership.role)',
-                    \(membership.ceiling.map(Self.array) ?? "NULL"))
+                    \(membership.ceiling.map(Self.array) ?? "NULL"), \(membership.handoff.map { "'\($0)'" } ?? "NULL"),
+                    \(Self.array(membership.handoffOrigins)))
                 """,
             ]
         }

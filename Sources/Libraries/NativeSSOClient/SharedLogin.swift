@@ -46,7 +46,7 @@ public struct SharedLogin: Sendable {
             self.device = .identifier(identifier)
         case .deviceSecret: self.device = .secret(Credential(device))
         case .deviceSecretTransitional: self.device = .transitionalSecret(Credential(device))
-        case .accessToken, .refreshToken, .idToken, .idTokenHyphenated, .saml1, .saml2, .jwt: return nil
+        case .accessToken, .refreshToken, .idToken, .idTokenHyphenated, .saml1, .saml2, .jwt, .webHandoff: return nil
         }
     }
 }

@@ -36,7 +36,9 @@ struct OpenAPITests {
     @Test("Grants, token types and limits match the endpoint")
     func vocabulary() throws {
         let text = try Self.text.get()
-        let types: [TokenTypeURI] = [.accessToken, .idToken, .deviceID, .deviceSecretTransitional, .deviceSecret]
+        let types: [TokenTypeURI] = [
+            .accessToken, .idToken, .deviceID, .deviceSecretTransitional, .deviceSecret, .webHandoff,
+        ]
         for name in [GrantType.tokenExchange.rawValue, ClientAssertionType.jwtBearer.rawValue] + types.map(\.rawValue) {
             #expect(text.contains("\"\(name)\""), "\(name)")
         }

@@ -23,7 +23,8 @@ struct RefusalTableTests {
         + Profile.allCases.flatMap { profile in
             ExchangeRefusal.allCases.map { .exchange($0, profile: profile, client: client) }
         }
-        + EnrolmentRefusal.allCases.map(Refusal.enrolment) + RefreshRefusal.allCases.map(Refusal.refresh)
+        + EnrolmentRefusal.allCases.map(Refusal.enrolment) + HandoffRefusal.allCases.map(Refusal.handoff)
+        + RefreshRefusal.allCases.map(Refusal.refresh)
         + RateLimited.Limit.allCases.map { .rate(RateLimited($0, retryAfter: 7)) }
         + LogoutRefusal.allCases.map(Refusal.logout) + RevocationRefusal.allCases.map(Refusal.revocation)
         + EventRefusal.allCases.map(Refusal.event)
@@ -127,8 +128,11 @@ struct RefusalTableTests {
                 let kind = refusal.auditKind(of: grant)
                 switch refusal {
                 case .wire, .request(.unknownPath), .request(.method): #expect(kind == nil)
-                case .subjectToken: #expect(kind == (grant == .enrolment ? .enrolmentRefused : .exchangeRefused))
-                case .exchange: #expect(kind == .exchangeRefused)
+                case .subjectToken where grant == .enrolment: #expect(kind == .enrolmentRefused)
+                case .subjectToken, .exchange:
+                    let isOfHandoff = [.handoff, .handoffRedemption].contains(grant)
+                    #expect(kind == (isOfHandoff ? .handoffRefused : .exchangeRefused))
+                case .handoff: #expect(kind == .handoffRefused)
                 case .enrolment, .code: #expect(kind == .enrolmentRefused)
                 case .refresh: #expect(kind == .refreshRefused)
                 case .logout: #expect(kind == .logoutRefused)

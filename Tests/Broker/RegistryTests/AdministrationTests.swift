@@ -88,7 +88,7 @@ struct AdministrationTests {
             }
             await #expect(throws: AdministrationError.self) {
                 try await administration.putMember(
-                    ClientID(validated: "app-one"), .both, ceiling: .keep, in: GroupID(validated: "no-group"), act)
+                    ClientID(validated: "app-one"), .both, in: GroupID(validated: "no-group"), act)
             }
             #expect(try await database.digestOfState() == before)
             #expect(try await database.counts().auditRows == audited)
@@ -105,12 +105,12 @@ struct AdministrationTests {
                 try await administration.addGroup(
                     GroupID(validated: group), issuer: Issuer(validated: issuer), act)
             }
-            try await administration.putMember(one.client, one.role, ceiling: .keep, in: GroupID(validated: "a"), act)
+            try await administration.putMember(one.client, one.role, in: GroupID(validated: "a"), act)
             await #expect(throws: AdministrationError.self) {
                 try await administration.putMember(
-                    one.client, one.role, ceiling: .keep, in: GroupID(validated: "b"), act)
+                    one.client, one.role, in: GroupID(validated: "b"), act)
             }
-            try await administration.putMember(one.client, one.role, ceiling: .keep, in: GroupID(validated: "c"), act)
+            try await administration.putMember(one.client, one.role, in: GroupID(validated: "c"), act)
             let groups = try await administration.groups()
             #expect(groups.map(\.members) == [[one], [], [one]])
         }

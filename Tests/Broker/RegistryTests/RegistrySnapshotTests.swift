@@ -54,10 +54,10 @@ struct RegistrySnapshotTests {
             for (issuer, name) in zip(issuers, ["a", "b"]) {
                 let group = GroupID(validated: name)
                 try await administration.addGroup(group, issuer: issuer, act)
-                _ = try await administration.putMember(apps[0], .both, ceiling: .keep, in: group, act)
+                _ = try await administration.putMember(apps[0], .both, in: group, act)
             }
             _ = try await administration.putMember(
-                apps[1], .target, ceiling: .keep, in: GroupID(validated: "b"), act)
+                apps[1], .target, in: GroupID(validated: "b"), act)
 
             let snapshot = RegistrySnapshot(database: database.service)
             #expect(throws: PortError.self) { try snapshot.providers(of: apps[0]) }

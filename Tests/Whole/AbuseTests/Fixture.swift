@@ -32,6 +32,10 @@ final class Fixture: Sendable {
     /// Sends a DPoP proof with each request.
     static let bound = "app-bound"
     static let otherBound = "app-other-bound"
+    /// Receives logins at ``webOrigin``. Confidential, like the web app that has another origin.
+    static let web = "web-app"
+    static let otherWeb = "other-web-app"
+    static let webOrigin = "https://web.example.test"
     /// In another group of the same issuer.
     static let partner = "partner-app"
     /// In no group.
@@ -58,6 +62,8 @@ final class Fixture: Sendable {
     let sql: SQLSession
     /// The secret of ``confidential``.
     let secret: String
+    /// Those of ``web`` and ``otherWeb``.
+    let webSecrets: [String: String]
     let logins: LoginFactory
     let otherLogins: LoginFactory
     private let provider: StubIdentityProvider
@@ -91,6 +97,10 @@ final class Fixture: Sendable {
             try await sql.rows(statement)
         }
         secret = try await installation.rotateSecret(of: Self.confidential)
+        webSecrets = [
+            Self.web: try await installation.rotateSecret(of: Self.web),
+            Self.otherWeb: try await installation.rotateSecret(of: Self.otherWeb),
+        ]
         try await installation.addKey(keys.signer, of: Self.signer)
         try await installation.addKey(keys.otherSigner, of: Self.otherSigner)
         let ports = try (LoopbackPort.free(), LoopbackPort.free())
@@ -141,7 +151,8 @@ final class Fixture: Sendable {
         }
         let clients =
             [
-                member(source), member(target), member(targetOnly, role: "target"), member(sourceOnly, role: "source"),
+                member(source), member(target) { $0.membership?.handoff = "bearer" },
+                member(targetOnly, role: "target"), member(sourceOnly, role: "source"),
                 member(narrow) { $0.membership?.ceiling = ["openid", "profile"] },
                 member(scopeless) { $0.defaultScope = [] },
                 member(strict) {
@@ -156,7 +167,18 @@ final class Fixture: Sendable {
                 member(unarmed) { $0.authentication = "client_secret_basic" },
                 member(signer) { $0.authentication = "private_key_jwt" },
                 member(otherSigner) { $0.authentication = "private_key_jwt" },
-                member(bound) { $0.dpop = "required" },
+                member(bound) {
+                    $0.dpop = "required"
+                    $0.membership?.handoff = "bearer"
+                },
+                member(web, role: "target") {
+                    $0.authentication = "client_secret_basic"
+                    $0.membership?.handoffOrigins = [webOrigin]
+                },
+                member(otherWeb, role: "target") {
+                    $0.authentication = "client_secret_basic"
+                    $0.membership?.handoffOrigins = ["https://other.example.test"]
+                },
                 member(otherBound) { $0.dpop = "optional" },
                 ClientRow(partner, membership: .init(group: "partner", issuer: issuer)) {
                     $0.allowedScope = usual

@@ -50,6 +50,8 @@ extension Refusal {
         case .subjectToken: false
         case .exchange, .enrolment, .code(.enrolment): true
         case .code: false
+        // A public client may send anything as a code.
+        case .handoff(let refusal): refusal != .codeUnknown && refusal != .webAppUnusable
         case .refresh(let refusal): refusal != .tokenNotOurs
         case .revocation(let refusal): refusal == .foreignClient
         case .rate(let limited): limited.followsProof

@@ -16,6 +16,7 @@ indirect enum Refusal: Error, Sendable {
     case subjectToken(SubjectTokenDefect)
     case exchange(ExchangeRefusal, profile: Profile, client: RefusedClient)
     case enrolment(EnrolmentRefusal)
+    case handoff(HandoffRefusal)
     case code(CodeRefusal)
     case refresh(RefreshRefusal)
     case logout(LogoutRefusal)
@@ -56,6 +57,7 @@ indirect enum Refusal: Error, Sendable {
         case .subjectToken(let defect): defect.row
         case .exchange(let refusal, profile: _, client: _): refusal.row
         case .enrolment(let refusal): refusal.row
+        case .handoff(let refusal): refusal.row
         case .code(let refusal): refusal.row
         case .refresh(let refusal): refusal.row
         case .rate(let limited): limited.limit.row
@@ -70,11 +72,28 @@ indirect enum Refusal: Error, Sendable {
         switch self {
         case .wire, .request(.unknownPath), .request(.method): nil
         case .request, .form, .parameter, .client, .proof, .nonce, .rate, .revocation, .event: .requestRefused
-        case .subjectToken: grant == .enrolment ? .enrolmentRefused : .exchangeRefused
-        case .exchange: .exchangeRefused
+        case .subjectToken where grant == .enrolment: .enrolmentRefused
+        case .subjectToken, .exchange:
+            grant == .handoff || grant == .handoffRedemption ? .handoffRefused : .exchangeRefused
+        case .handoff: .handoffRefused
         case .enrolment, .code: .enrolmentRefused
         case .refresh: .refreshRefused
         case .logout: .logoutRefused
+        }
+    }
+}
+
+extension Refusal {
+    /// The refusal of a hand-off. Its answer sends the user to a login in every profile, because a web app has none. The
+    /// broker cannot name the URL: which client logs the user in is for the apps to say.
+    init(_ failure: HandoffFailure) {
+        switch failure {
+        case .handoff(let refusal): self = .handoff(refusal)
+        case .exchange(let refusal, let client):
+            self = .exchange(
+                refusal, profile: .deviceSecret,
+                client: RefusedClient(
+                    client: client, maximumAuthenticationAge: refusal.maximumAuthenticationAge(for: client)))
         }
     }
 }

@@ -91,7 +91,7 @@ extension Refusal {
                 answer.body = client.demanding(interaction.body)
             }
         case .exchange(_, profile: .deviceID, client: _), .exchange(_, profile: .deviceSecretTransitional, client: _),
-            .wire, .request, .form, .parameter, .proof, .subjectToken, .enrolment, .code, .refresh, .logout,
+            .wire, .request, .form, .parameter, .proof, .subjectToken, .enrolment, .handoff, .code, .refresh, .logout,
             .revocation, .event:
             break
         }

@@ -187,6 +187,21 @@ extension ParameterDefect: RefusalCase {
             "Send one, or none for all audiences of the client.")
         case .resourceForeign: .init("resource_foreign", .unknownResource, "resource is not one of the client's audiences",
             "Send one of them. The operator adds an audience with native-sso client update --audience.")
+        // The hand-off to a web app.
+        case .handoffClientMissing: .init("handoff_client_missing", .invalidRequest("handoff_client is required."),
+            "handoff_client is missing, or is no client_id", "Send the client_id of the web app that is to receive the login.")
+        case .handoffOriginMissing: .init("handoff_origin_missing", .invalidRequest("handoff_origin is required."),
+            "handoff_origin is missing", "Send the origin of the web app, such as https://web.example.com.")
+        case .handoffOriginMalformed: .init("handoff_origin_malformed", .invalidRequest("handoff_origin is malformed."),
+            "handoff_origin is not an https origin as browsers write it",
+            "Send scheme, host and, if it is not 443, port, in lower case, without a path or a slash at the end.")
+        case .handoffChallengeMissing: .init("handoff_challenge_missing", .invalidRequest("handoff_challenge is required."),
+            "handoff_challenge is missing", "Send the challenge that the web app gave to the app when it opened it.")
+        case .handoffChallengeMalformed: .init("handoff_challenge_malformed", .invalidRequest("handoff_challenge is malformed."),
+            "handoff_challenge is not the base64url text of a SHA-256 digest",
+            "The web app sends base64url of SHA-256 of its verifier, 43 characters, and the app passes it on unchanged.")
+        case .handoffVerifierMissing: .init("handoff_verifier_missing", .invalidRequest("handoff_verifier is required."),
+            "handoff_verifier is missing", "Send the verifier that the web app keeps with the browser's session.")
         // RFC 6749 §3.3, §6.
         case .scopeMalformed: .init("scope_malformed", .invalidScope("The scope is malformed."),
             "scope is not a list of scope tokens", "Separate them by single spaces (RFC 6749 §3.3).")

@@ -21,8 +21,10 @@ extension TokenAnswer {
     }
 
     private var tokenType: TokenType {
-        if case .idToken = issued { return .notApplicable }
-        return isBound ? .dpop : .bearer
+        switch issued {
+        case .idToken, .webHandoff: .notApplicable
+        case .accessToken, nil: isBound ? .dpop : .bearer
+        }
     }
 }
 
@@ -31,6 +33,7 @@ extension TokenAnswer.Issued {
         switch self {
         case .accessToken: .accessToken
         case .idToken: .idToken
+        case .webHandoff: .webHandoff
         }
     }
 }

@@ -14,6 +14,7 @@ import OAuthWire
 /// log.
 package struct TokenEndpoint: Sendable {
     private let exchange: Exchange
+    private let handoff: WebHandoff
     private let enrolment: Enrolment?
     private let codes: CodeEnrolment?
     private let refresh: Refresh
@@ -32,11 +33,13 @@ package struct TokenEndpoint: Sendable {
     ///   - logins: Where the broker sends a user whose login is not enough.
     ///   - issuers: The identity providers, as configured; `audience` picks one of them.
     package init(
-        exchange: Exchange, refresh: Refresh, enrolment: Enrolment? = nil, codes: CodeEnrolment? = nil,
-        clients: ClientIdentification, proofs: ProofVerifier, limiter: RequestLimiter, logins: any LoginDirectory,
+        exchange: Exchange, refresh: Refresh, handoff: WebHandoff, enrolment: Enrolment? = nil,
+        codes: CodeEnrolment? = nil, clients: ClientIdentification, proofs: ProofVerifier, limiter: RequestLimiter,
+        logins: any LoginDirectory,
         issuers: [IssuerPolicy], audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock, logger: Logger
     ) {
         self.exchange = exchange
+        self.handoff = handoff
         self.enrolment = enrolment
         self.codes = codes
         self.refresh = refresh
@@ -60,6 +63,8 @@ extension TokenEndpoint: Responder {
             switch grantType {
             case .tokenExchange where enrolment != nil && reader.asksForIDToken:
                 tokens = try await enrol(reader, &record)
+            case .tokenExchange where reader.asksForHandoff: tokens = try await handOff(reader, &record)
+            case .tokenExchange where reader.redeemsHandoff: tokens = try await redeemHandoff(reader, &record)
             case .tokenExchange:
                 let request = try read(reader, Parameter.subjectToken, &record, as: TokenRequestReader.exchange)
                 record.namedProvider = request.issuer.issuer
@@ -144,6 +149,31 @@ extension TokenEndpoint: Responder {
             return try await enrolment.run(request)
         } catch {
             throw TokenError(error) { .enrolment($0) }
+        }
+    }
+
+    private func handOff(
+        _ reader: TokenRequestReader, _ record: inout RequestRecord
+    ) async throws(TokenError) -> TokenAnswer {
+        record.grant = .handoff
+        let request = try read(reader, Parameter.subjectToken, &record, as: TokenRequestReader.handoff)
+        record.namedProvider = request.exchange.issuer.issuer
+        do throws(HandoffError) {
+            return try await handoff.make(request, about: &record.subject)
+        } catch {
+            throw TokenError(error) { Refusal($0) }
+        }
+    }
+
+    private func redeemHandoff(
+        _ reader: TokenRequestReader, _ record: inout RequestRecord
+    ) async throws(TokenError) -> TokenAnswer {
+        record.grant = .handoffRedemption
+        let request = try read(reader, Parameter.subjectToken, &record, as: TokenRequestReader.redemption)
+        do throws(HandoffError) {
+            return try await handoff.redeem(request, about: &record.subject)
+        } catch {
+            throw TokenError(error) { Refusal($0) }
         }
     }
 

@@ -16,17 +16,6 @@ extension GrantError where Refusal == BrokerHTTP.Refusal {
         }
     }
 
-    /// Converts a grant's own failure.
-    init<Other>(_ error: GrantError<Other>, refusal: (Other) -> BrokerHTTP.Refusal) {
-        switch error {
-        case .invalidIDToken(let defect): self = .invalidIDToken(defect)
-        case .refused(let other): self = .refused(refusal(other))
-        case .limited(let limited): self = .limited(limited)
-        case .outage(let outage): self = .outage(outage)
-        case .broken(let what): self = .broken(what)
-        }
-    }
-
     var refusal: BrokerHTTP.Refusal? {
         switch self {
         case .invalidIDToken(let defect): .subjectToken(defect)

@@ -23,6 +23,13 @@ enum ParameterDefect: Error, Sendable, CaseIterable {
     case resourceRepeated
     /// None of the client's audiences.
     case resourceForeign
+    // In a hand-off to a web app.
+    case handoffClientMissing
+    case handoffOriginMissing
+    case handoffOriginMalformed
+    case handoffChallengeMissing
+    case handoffChallengeMalformed
+    case handoffVerifierMissing
     case scopeMalformed
     case refreshTokenMissing
     case codeMissing
@@ -51,7 +58,15 @@ struct TokenRequestReader {
     }
 
     /// Whether an exchange asks for an id_token of this broker. Such an exchange is an enrolment.
-    var asksForIDToken: Bool { form[Parameter.requestedTokenType].flatMap(TokenTypeURI.init(octets:)) == .idToken }
+    var asksForIDToken: Bool { type(Parameter.requestedTokenType) == .idToken }
+
+    /// Whether an exchange asks for a code that hands the login to a web app.
+    var asksForHandoff: Bool { type(Parameter.requestedTokenType) == .webHandoff }
+
+    /// Whether the subject token of an exchange is such a code.
+    var redeemsHandoff: Bool { type(Parameter.subjectTokenType) == .webHandoff }
+
+    private func type(_ name: String) -> TokenTypeURI? { form[name].flatMap(TokenTypeURI.init(octets:)) }
 
     // MARK: Grants
 
@@ -59,18 +74,47 @@ struct TokenRequestReader {
     /// token's content selects either.
     func exchange() throws(Refusal) -> ExchangeRequest {
         try refuse(Self.foreignToExchange)
+        return try exchange(by: client, for: .accessToken)
+    }
+
+    /// An exchange for a code that hands the login to a web app. The app gets no tokens, so it may hand off a login of its
+    /// own without the permission to exchange it.
+    func handoff() throws(Refusal) -> HandoffRequest {
+        try refuse(Self.foreignToHandoff)
+        try refuseResource()
+        guard let web = ClientID(try required(Parameter.handoffClient, .handoffClientMissing)) else {
+            throw .parameter(.handoffClientMissing)
+        }
+        let challenge = try required(Parameter.handoffChallenge, .handoffChallengeMissing)
+        guard let challenge = HandoffChallenge(challenge) else { throw .parameter(.handoffChallengeMalformed) }
+        var app = client
+        app.allowsSelfExchange = true
+        return HandoffRequest(
+            exchange: try exchange(by: app, for: .webHandoff), webClient: web, origin: try handoffOrigin(),
+            challenge: challenge)
+    }
+
+    /// The exchange of such a code by the web app.
+    func redemption() throws(Refusal) -> RedemptionRequest {
+        try refuse(Self.foreignToRedemption)
+        guard form.values(of: Parameter.audience).allSatisfy(\.isEmpty) else { throw .parameter(.foreignParameter) }
+        let code = try required(Parameter.subjectToken, .subjectTokenMissing)
+        try refuseRequestedType(but: .accessToken)
+        return RedemptionRequest(
+            requestID: requestID, client: client, code: code,
+            verifier: try required(Parameter.handoffVerifier, .handoffVerifierMissing), origin: try handoffOrigin(),
+            scope: try scope(), resource: try ownResource(), proof: proof, assertion: assertion, trace: trace)
+    }
+
+    /// - Parameter wanted: What `requested_token_type` may be.
+    private func exchange(by client: Client, for wanted: TokenTypeURI) throws(Refusal) -> ExchangeRequest {
         let subjectToken = try required(Parameter.subjectToken, .subjectTokenMissing)
         let typeIsHyphenated = try subjectTokenTypeIsHyphenated()
         let actorToken = try required(Parameter.actorToken, .actorTokenMissing)
         let profile = try profile()
         let audience = try audience()
-        if let text = form[Parameter.requestedTokenType], TokenTypeURI(octets: text) != .accessToken {
-            throw .parameter(.requestedTokenTypeUnsupported)
-        }
-        let resource = try resource()
-        if let resource, !client.audiences.contains(where: resource.hasSameOctets) {
-            throw .parameter(.resourceForeign)
-        }
+        try refuseRequestedType(but: wanted)
+        let resource = try ownResource()
         let scope = try scope()
 
         let issuer = try issuer(named: audience)
@@ -159,6 +203,12 @@ struct TokenRequestReader {
         Parameter.refreshToken, Parameter.code, Parameter.username, Parameter.password, Parameter.assertion,
         Parameter.deviceID, Parameter.deviceSecret,
     ]
+    private static let foreignToHandoff = foreignToExchange + [Parameter.handoffVerifier]
+    /// The web app has no device value.
+    private static let foreignToRedemption =
+        foreignToExchange + [
+            Parameter.actorToken, Parameter.actorTokenType, Parameter.handoffClient, Parameter.handoffChallenge,
+        ]
     /// `device_secret` is allowed: an app may send its own with any token request (Native SSO §3.4). The broker ignores
     /// it and always issues a new one.
     private static let foreignToCode = [
@@ -189,7 +239,7 @@ struct TokenRequestReader {
         case .idToken: return false
         case .idTokenHyphenated: return true
         case .accessToken, .refreshToken, .saml1, .saml2, .jwt, .deviceID, .deviceSecretTransitional, .deviceSecret,
-            nil:
+            .webHandoff, nil:
             throw .parameter(.subjectTokenTypeUnsupported)
         }
     }
@@ -199,7 +249,7 @@ struct TokenRequestReader {
         case .deviceID: return .deviceID
         case .deviceSecretTransitional: return .deviceSecretTransitional
         case .deviceSecret: return .deviceSecret
-        case .accessToken, .refreshToken, .idToken, .idTokenHyphenated, .saml1, .saml2, .jwt, nil:
+        case .accessToken, .refreshToken, .idToken, .idTokenHyphenated, .saml1, .saml2, .jwt, .webHandoff, nil:
             throw .parameter(.actorTokenTypeUnsupported)
         }
     }
@@ -219,7 +269,28 @@ struct TokenRequestReader {
         return values.first
     }
 
-    /// An enrolment gives no access token of this broker.
+    /// The same; only an audience of the client.
+    private func ownResource() throws(Refusal) -> String? {
+        let resource = try resource()
+        if let resource, !client.audiences.contains(where: resource.hasSameOctets) {
+            throw .parameter(.resourceForeign)
+        }
+        return resource
+    }
+
+    private func refuseRequestedType(but wanted: TokenTypeURI) throws(Refusal) {
+        guard let text = form[Parameter.requestedTokenType] else { return }
+        guard TokenTypeURI(octets: text) == wanted else { throw .parameter(.requestedTokenTypeUnsupported) }
+    }
+
+    private func handoffOrigin() throws(Refusal) -> WebOrigin {
+        guard let origin = WebOrigin(try required(Parameter.handoffOrigin, .handoffOriginMissing)) else {
+            throw .parameter(.handoffOriginMalformed)
+        }
+        return origin
+    }
+
+    /// An enrolment or a hand-off gives no access token of this broker.
     private func refuseResource() throws(Refusal) {
         guard form.values(of: Parameter.resource).allSatisfy(\.isEmpty) else { throw .parameter(.resourcePresent) }
     }

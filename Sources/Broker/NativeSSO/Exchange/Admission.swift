@@ -2,8 +2,8 @@
 package struct Admission: Sendable {
     package let request: ExchangeRequest
     package let idToken: IDTokenClaims
-    /// `sid` of the id_token.
-    package let sessionID: SessionID
+    /// SHA-256 of the `sid` of the id_token.
+    package let sid: [UInt8]
     package let checks: ExchangeChecks
     package let device: DeviceDigest
     /// Ids for the rows that the exchange may create.
@@ -20,14 +20,14 @@ package struct Admission: Sendable {
 extension Admission {
     /// Creates new ids with the time `milliseconds` since 1970.
     package init(
-        _ request: ExchangeRequest, _ idToken: IDTokenClaims, sessionID: SessionID, _ checks: ExchangeChecks,
+        _ request: ExchangeRequest, _ idToken: IDTokenClaims, sid: [UInt8], _ checks: ExchangeChecks,
         device: DeviceDigest, milliseconds: Int64
     ) {
         var randomness = PooledRandomness()
         let milliseconds = UInt64(clamping: milliseconds)
         let slot = UniqueID.slot(issuer: idToken.issuer, subject: idToken.subject)
         self.init(
-            request: request, idToken: idToken, sessionID: sessionID, checks: checks, device: device,
+            request: request, idToken: idToken, sid: sid, checks: checks, device: device,
             proposedGrantID: .timeOrdered(milliseconds: milliseconds, slot: slot, using: &randomness),
             proposedSessionRowID: .timeOrdered(milliseconds: milliseconds, slot: slot, using: &randomness))
     }

@@ -189,25 +189,21 @@ package struct LoginSharing: Sendable {
         of source: (client: ClientID, membership: Membership?), with target: (client: Client, membership: Membership?),
         at issuer: IssuerPolicy, profile: Profile, scope: Scope?, scopesRequiringConsent: Scope, now: UnixTime
     ) {
-        let device = DeviceValue(octets: [UInt8](repeating: UInt8(ascii: "A"), count: 43), profile: profile)
-        let mode = profile == .deviceID ? DeviceHashMode.leftHalf : issuer.hashMode
-        let hash = device.hash(function: .sha256, mode: mode)
         let anyID = UniqueID(high: 0, low: 0)
         let subject = Subject(validated: "any")
         let sessionID = SessionID(validated: "any")
         let request = ExchangeRequest(
-            requestID: anyID, client: target.client, issuer: issuer, subjectToken: SubjectToken(""), device: device,
-            scope: scope)
+            assuming: profile, requestID: anyID, client: target.client, issuer: issuer, scope: scope)
         let idToken = IDTokenClaims(
             issuer: issuer.issuer, subject: subject, sessionID: sessionID,
             sourceClient: source.client, audience: [source.client], issuedAt: now, expiresAt: now.adding(1),
             login: Login(authenticatedAt: now, contextClass: target.client.acceptedContextClasses.first),
-            deviceIDHash: hash, deviceSecretHash: hash, hashFunction: .sha256)
+            hashFunction: .sha256)
         let checks = ExchangeChecks(
-            of: request, idToken, deviceHash: hash, scopesRequiringConsent: scopesRequiringConsent, idleLimit: 1,
+            of: request, idToken, fitsDevice: true, scopesRequiringConsent: scopesRequiringConsent, idleLimit: 1,
             at: now)
         let asked = Admission(
-            request: request, idToken: idToken, sessionID: sessionID, checks: checks,
+            request: request, idToken: idToken, sid: sessionID.digest, checks: checks,
             device: DeviceDigest(validated: [UInt8](repeating: 0, count: 32)),
             proposedGrantID: anyID, proposedSessionRowID: anyID)
         let facts = AdmissionFacts(

@@ -7,12 +7,12 @@ import StrictCoding
 package struct Exchange: Sendable {
     private let idTokens: any IDTokenVerifier
     private let registry: any GrantRegistry
-    private let directory: any ClientDirectory
+    let directory: any ClientDirectory
     private let devices: any DeviceDigester
     private let limits: any UseLimits
-    private let mint: TokenMint
+    let mint: TokenMint
     private let lifetimes: Lifetimes
-    private let clock: any WallClock
+    let clock: any WallClock
 
     package init(
         idTokens: any IDTokenVerifier, registry: any GrantRegistry, directory: any ClientDirectory,
@@ -33,17 +33,7 @@ package struct Exchange: Sendable {
         _ request: ExchangeRequest, about subject: inout AuditSubject
     ) async throws(ExchangeError) -> TokenAnswer {
         let now = clock.now
-        let idToken: IDTokenClaims
-        do throws(IDTokenVerificationError) {
-            let issuer = request.issuer.issuer
-            switch try idTokens.verify(request.subjectToken, from: issuer, for: .exchange, at: now) {
-            case .verified(let claims): idToken = claims
-            case .keyUnknown(let fetching): idToken = try await fetching()
-            }
-        } catch {
-            throw ExchangeError(error)
-        }
-        subject.provider = idToken.issuer
+        let idToken = try await verify(request, about: &subject, at: now)
         let asked = try await admission(request, idToken, at: now)
         // A known outage must not cost the app its grant.
         try ExchangeError.port { () throws(PortError) in
@@ -65,18 +55,37 @@ package struct Exchange: Sendable {
         }
     }
 
+    func verify(
+        _ request: ExchangeRequest, about subject: inout AuditSubject, at now: UnixTime
+    ) async throws(ExchangeError) -> IDTokenClaims {
+        let idToken: IDTokenClaims
+        do throws(IDTokenVerificationError) {
+            let issuer = request.issuer.issuer
+            switch try idTokens.verify(request.subjectToken, from: issuer, for: .exchange, at: now) {
+            case .verified(let claims): idToken = claims
+            case .keyUnknown(let fetching): idToken = try await fetching()
+            }
+        } catch {
+            throw ExchangeError(error)
+        }
+        subject.provider = idToken.issuer
+        return idToken
+    }
+
     /// The request checks.
-    private func admission(
-        _ request: ExchangeRequest, _ idToken: IDTokenClaims, at now: UnixTime
+    /// - Parameter needsScope: `false`: the client gets no tokens.
+    func admission(
+        _ request: ExchangeRequest, _ idToken: IDTokenClaims, needsScope: Bool = true, at now: UnixTime
     ) async throws(ExchangeError) -> Admission {
         // A claim shape, so this check precedes all state. No exchange of this token can succeed.
         guard let sessionID = idToken.sessionID else { throw .invalidIDToken(.sessionID) }
         guard let deviceHash = idToken.deviceHash(for: request.profile) else { throw .invalidIDToken(.deviceHash) }
         if let named = idToken.mayAct, named != request.client.id { throw .refused(.mayActOther) }
-        let consentScope = try ExchangeError.port { () throws(PortError) in try directory.scopesRequiringConsent }
-        let checks = ExchangeChecks(
-            of: request, idToken, deviceHash: deviceHash, scopesRequiringConsent: consentScope,
-            idleLimit: lifetimes.sessionIdle, at: now)
+        let checks = try ExchangeError.port { () throws(PortError) in
+            try self.checks(
+                of: request, idToken, fitsDevice: request.fitsDevice(of: idToken, hash: deviceHash),
+                needsScope: needsScope, at: now)
+        }
         // The token is genuine, so requests can be counted by it. Only a wrong device value counts as a failure:
         // guesses by others must not block an honest holder of a token that is too old.
         try ExchangeError.counting { () throws(RateLimited) in
@@ -90,7 +99,16 @@ package struct Exchange: Sendable {
             try await devices.digest(request.device, at: idToken.issuer)
         }
         return Admission(
-            request, idToken, sessionID: sessionID, checks, device: device, milliseconds: clock.milliseconds)
+            request, idToken, sid: sessionID.digest, checks, device: device, milliseconds: clock.milliseconds)
+    }
+
+    func checks(
+        of request: ExchangeRequest, _ idToken: IDTokenClaims, fitsDevice: Bool, needsScope: Bool = true,
+        at now: UnixTime
+    ) throws(PortError) -> ExchangeChecks {
+        ExchangeChecks(
+            of: request, idToken, fitsDevice: fitsDevice, needsScope: needsScope,
+            scopesRequiringConsent: try directory.scopesRequiringConsent, idleLimit: lifetimes.sessionIdle, at: now)
     }
 }
 
@@ -99,6 +117,8 @@ package struct TokenAnswer: Sendable, Redacted {
     /// The token that an exchange issued. Its member is always `access_token`.
     package enum Issued: Sendable {
         case accessToken, idToken
+        /// A code that hands the login to a web app.
+        case webHandoff
     }
 
     package let accessToken: String

@@ -29,14 +29,15 @@ package struct ExchangeChecks: Sendable {
     /// `false`: the registry reads but writes nothing, so that this refusal takes as long as any other.
     package var isPermitted: Bool { binding == nil && scopeRefusal == nil && interaction == nil }
 
+    /// - Parameters:
+    ///   - fitsDevice: Whether the device value is the one that the id_token names.
+    ///   - needsScope: `false`: the request asks for no scope, because the client gets no tokens.
     package init(
-        of request: ExchangeRequest, _ idToken: IDTokenClaims, deviceHash: String, scopesRequiringConsent: Scope,
-        idleLimit: Seconds, at now: UnixTime
+        of request: ExchangeRequest, _ idToken: IDTokenClaims, fitsDevice: Bool, needsScope: Bool = true,
+        scopesRequiringConsent: Scope, idleLimit: Seconds, at now: UnixTime
     ) {
         let issuer = request.issuer
         let isExpired = idToken.expiresAt <= now
-        let fitsDevice = request.device.matches(
-            claim: deviceHash, function: idToken.hashFunction, mode: issuer.hashMode)
         self.fitsDevice = fitsDevice
         binding =
             if now.since(idToken.issuedAt) > issuer.maximumSubjectTokenAge(ofLoginAt: idToken.issuer) {
@@ -49,7 +50,7 @@ package struct ExchangeChecks: Sendable {
                 nil
             }
 
-        (scope, scopeRefusal) = request.demand
+        (scope, scopeRefusal) = needsScope ? request.demand : (.empty, nil)
         (claims, claimsLeftOut) = CopiedClaims.copy(request.client.copiedClaims, of: idToken.claims)
         interaction =
             if !scope.isDisjoint(with: scopesRequiringConsent) {
@@ -142,5 +143,22 @@ package final class ExchangeRequest: Sendable, Redacted {
         self.trace = trace
     }
 
+    /// An exchange whose id_token and device value are not at hand: an earlier request proved them, or they are assumed.
+    package convenience init(
+        assuming profile: Profile, requestID: UniqueID, client: Client, issuer: IssuerPolicy, scope: Scope?,
+        resource: String? = nil, proof: PresentedProof? = nil, assertion: PresentedAssertion? = nil,
+        trace: UniqueID? = nil
+    ) {
+        self.init(
+            requestID: requestID, client: client, issuer: issuer, subjectToken: SubjectToken(""),
+            device: DeviceValue(octets: [], profile: profile), scope: scope, resource: resource, proof: proof,
+            assertion: assertion, trace: trace)
+    }
+
     package var profile: Profile { device.profile }
+
+    /// Whether the device value is the one that the id_token names.
+    package func fitsDevice(of idToken: IDTokenClaims, hash: String) -> Bool {
+        device.matches(claim: hash, function: idToken.hashFunction, mode: issuer.hashMode)
+    }
 }

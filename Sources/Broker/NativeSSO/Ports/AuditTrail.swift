@@ -14,6 +14,8 @@ package struct AuditEvent: Sendable, Hashable {
         case refreshRefused = "refresh_refused"
         case logoutRefused = "logout_refused"
         case enrolmentRefused = "enrolment_refused"
+        /// A hand-off to a web app, or its redemption.
+        case handoffRefused = "handoff_refused"
         /// An identity provider issued tokens for a code, and no app received them.
         case codeOrphaned = "code_orphaned"
     }

@@ -25,17 +25,34 @@ package struct Membership: Sendable, Hashable {
         case both
     }
 
+    /// Whether a member may hand a login to the web apps of its group.
+    package enum Handoff: String, Sendable, CaseIterable {
+        /// Unless it shows a DPoP key: the web app's tokens are not bound to that key.
+        case bearer
+        /// Also with a DPoP key.
+        case dpop
+    }
+
     /// The group.
     package let group: GroupID
     /// The client's role in the group.
     package let role: Role
     /// The largest scope of an exchange by this member; `nil`: the client's allowed scope.
     package let scopeCeiling: Scope?
+    /// `nil`: it hands nothing off. Read for hand-offs only.
+    package let handoff: Handoff?
+    /// The web origins at which the member receives logins; empty: it receives none. Read for hand-offs only.
+    package let handoffOrigins: [WebOrigin]
 
-    package init(group: GroupID, role: Role, scopeCeiling: Scope? = nil) {
+    package init(
+        group: GroupID, role: Role, scopeCeiling: Scope? = nil, handoff: Handoff? = nil,
+        handoffOrigins: [WebOrigin] = []
+    ) {
         self.group = group
         self.role = role
         self.scopeCeiling = scopeCeiling
+        self.handoff = handoff
+        self.handoffOrigins = handoffOrigins
     }
 
     var isSource: Bool { role != .target }

@@ -52,4 +52,6 @@ package enum AuthenticatedRecord: String, Sendable {
     case authorizationCode = "authorization code"
     /// The source of the key that seals the answer to a code.
     case codeAnswer = "code answer"
+    /// The code of a hand-off to a web app.
+    case webHandoff = "web handoff"
 }

@@ -44,6 +44,17 @@ extension GrantError {
         }
     }
 
+    /// Converts the failure of one grant into that of another.
+    package init<Other>(_ error: GrantError<Other>, refusal: (Other) -> Refusal) {
+        switch error {
+        case .invalidIDToken(let defect): self = .invalidIDToken(defect)
+        case .refused(let other): self = .refused(refusal(other))
+        case .limited(let limited): self = .limited(limited)
+        case .outage(let outage): self = .outage(outage)
+        case .broken(let what): self = .broken(what)
+        }
+    }
+
     init(_ error: IDTokenVerificationError) {
         switch error {
         case .refused(let defect): self = .invalidIDToken(defect)

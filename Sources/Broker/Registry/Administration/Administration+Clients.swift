@@ -36,7 +36,7 @@ extension Administration {
         Change(
             updateClient, parameters(client), as: .clientUpdated, details: { details(client, replacing: $0) },
             orElse: .notFound("client \(client.id)"),
-            returning: { row throws(PostgresError) in try replaced(row) })
+            returning: { row throws(PostgresError) in try replaced { try ClientStatements.client(row) } })
     }
 
     static func removal(of client: ClientID) -> Change<Void> {
@@ -129,9 +129,10 @@ extension Administration {
             + zip(new, before).filter { $0.1 != $1.1 }.map { (new, old) in ("old_\(new.0)", old.1) }
     }
 
-    private static func replaced(_ row: Row) throws(PostgresError) -> Client {
+    /// Decodes what a change returned.
+    static func replaced<Value>(_ decode: () throws -> Value) throws(PostgresError) -> Value {
         do {
-            return try ClientStatements.client(row)
+            return try decode()
         } catch {
             throw .unexpectedResult(column: 0)
         }

@@ -7,20 +7,67 @@ package struct SharingGroup: Sendable, Hashable {
         package let client: ClientID
         package let role: Membership.Role
         package let scopeCeiling: Scope?
+        package let handoff: Membership.Handoff?
+        package let handoffOrigins: [WebOrigin]
 
-        package init(client: ClientID, role: Membership.Role, scopeCeiling: Scope?) {
+        package init(
+            client: ClientID, role: Membership.Role, scopeCeiling: Scope?, handoff: Membership.Handoff? = nil,
+            handoffOrigins: [WebOrigin] = []
+        ) {
             self.client = client
             self.role = role
             self.scopeCeiling = scopeCeiling
+            self.handoff = handoff
+            self.handoffOrigins = handoffOrigins
         }
     }
 
-    /// A change to a member's scope ceiling.
-    package enum CeilingChange: Sendable, Hashable {
-        /// No change; a new member has no ceiling.
+    /// A change to a setting of a member.
+    package enum SettingChange<Value: Sendable & Hashable>: Sendable, Hashable {
+        /// No change; a new member has none.
         case keep
         case remove
-        case set(Scope)
+        case set(Value)
+
+        /// What a registry file or a member has.
+        package init(_ value: Value?) { self = value.map { .set($0) } ?? .remove }
+
+        fileprivate func value(replacing old: Value?) -> Value? {
+            switch self {
+            case .keep: old
+            case .remove: nil
+            case .set(let value): value
+            }
+        }
+
+        fileprivate func parameter(_ encode: (Value) -> PostgresValue) -> PostgresValue {
+            if case .set(let value) = self { encode(value) } else { .null }
+        }
+    }
+
+    /// The changes to the settings of a member beside its role.
+    package struct MemberChange: Sendable, Hashable {
+        package var ceiling: SettingChange<Scope>
+        package var handoff: SettingChange<Membership.Handoff>
+        package var handoffOrigins: SettingChange<[WebOrigin]>
+
+        package init(
+            ceiling: SettingChange<Scope> = .keep, handoff: SettingChange<Membership.Handoff> = .keep,
+            handoffOrigins: SettingChange<[WebOrigin]> = .keep
+        ) {
+            self.ceiling = ceiling
+            self.handoff = handoff
+            self.handoffOrigins = handoffOrigins
+        }
+
+        /// What the change makes of a member.
+        /// - Parameter old: The member as it is; `nil`: the client is no member.
+        package func member(_ client: ClientID, _ role: Membership.Role, replacing old: Member?) -> Member {
+            Member(
+                client: client, role: role, scopeCeiling: ceiling.value(replacing: old?.scopeCeiling),
+                handoff: handoff.value(replacing: old?.handoff),
+                handoffOrigins: handoffOrigins.value(replacing: old?.handoffOrigins) ?? [])
+        }
     }
 
     package let id: GroupID
@@ -58,7 +105,9 @@ extension Administration {
         let member = SharingGroup.Member(
             client: try row.identifier(try row.text(1), "client_id"),
             role: try Membership.Role(try row.text(2), "role"),
-            scopeCeiling: try row.optionalTextArray(3).map { Scope($0) })
+            scopeCeiling: try row.optionalTextArray(3).map { Scope($0) },
+            handoff: try row.optionalText(4).map { try Membership.Handoff($0, "handoff") },
+            handoffOrigins: try row.textArray(5).map { try row.origin($0, "handoff_origins") })
         return (group: try row.identifier(try row.text(0), "group_id"), member: member)
     }
 
@@ -72,14 +121,14 @@ extension Administration {
         try await change(Self.removal(of: id), act)
     }
 
-    /// Adds a member, or changes its role and ceiling.
+    /// Adds a member, or changes its role and settings.
     /// - Returns: The member after the change.
     @discardableResult
     package func putMember(
-        _ client: ClientID, _ role: Membership.Role, ceiling: SharingGroup.CeilingChange, in group: GroupID,
-        _ act: AdministrativeAct
+        _ client: ClientID, _ role: Membership.Role, _ settings: SharingGroup.MemberChange = .init(),
+        in group: GroupID, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> SharingGroup.Member {
-        try await change(Self.membership(of: client, role, ceiling: ceiling, in: group), act)
+        try await change(Self.membership(of: client, role, settings, in: group), act)
     }
 
     /// Removes a client from the group. From the commit on, it can neither exchange the group's logins nor refresh
@@ -104,23 +153,29 @@ extension Administration {
     }
 
     static func membership(
-        of client: ClientID, _ role: Membership.Role, ceiling: SharingGroup.CeilingChange, in group: GroupID
+        of client: ClientID, _ role: Membership.Role, _ settings: SharingGroup.MemberChange, in group: GroupID
     ) -> Change<SharingGroup.Member> {
-        let given: PostgresValue = if case .set(let scope) = ceiling { .textArray(scope.tokens) } else { .null }
-        return Change(
+        Change(
             upsertMember,
-            [.text(group.string), .text(client.string), .text(role.rawValue), given, .bool(ceiling == .keep)],
+            [
+                .text(group.string), .text(client.string), .text(role.rawValue),
+                settings.ceiling.parameter { .textArray($0.tokens) }, .bool(settings.ceiling == .keep),
+                settings.handoff.parameter { .text($0.rawValue) }, .bool(settings.handoff == .keep),
+                settings.handoffOrigins.parameter { .textArray($0.map(\.string)) },
+                .bool(settings.handoffOrigins == .keep),
+            ],
             as: .groupMemberSet,
             details: { member in
                 [
                     ("group_id", group.string), ("client_id", client.string), ("role", role.rawValue),
                     ("scope_ceiling", member.scopeCeiling?.description ?? "none"),
+                    ("handoff", member.handoff?.rawValue ?? "none"),
+                    ("handoff_origins", member.handoffOrigins.map(\.string).joined(separator: " ")),
                 ]
             }, orElse: .notFound("group \(group)"),
             violating: ["sharing_group_member_client_id_fkey": .notFound("client \(client)")]
         ) { row throws(PostgresError) in
-            SharingGroup.Member(
-                client: client, role: role, scopeCeiling: try row.optionalTextArray(0).map { Scope($0) })
+            try replaced { try member(row).member }
         }
     }
 
@@ -136,7 +191,7 @@ extension Administration {
     static let selectGroups = Statement("SELECT group_id::text, issuer FROM native_sso.sharing_group ORDER BY group_id")
     static let selectMembers = Statement(
         """
-        SELECT group_id::text, client_id::text, role, scope_ceiling::text[]
+        SELECT group_id::text, client_id::text, role, scope_ceiling::text[], handoff, handoff_origins
         FROM native_sso.sharing_group_member ORDER BY group_id, client_id
         """)
     private static let insertGroup = Statement(
@@ -145,14 +200,18 @@ extension Administration {
         ON CONFLICT (group_id) DO NOTHING RETURNING 1
         """)
     private static let deleteGroup = Statement("DELETE FROM native_sso.sharing_group WHERE group_id = $1 RETURNING 1")
-    /// $5: keep the ceiling of an existing member.
+    /// $5, $7, $9: keep the setting of an existing member.
     private static let upsertMember = Statement(
         """
-        INSERT INTO native_sso.sharing_group_member AS member (group_id, issuer, client_id, role, scope_ceiling)
-        SELECT group_id, issuer, $2, $3, $4 FROM native_sso.sharing_group WHERE group_id = $1
+        INSERT INTO native_sso.sharing_group_member AS member (
+            group_id, issuer, client_id, role, scope_ceiling, handoff, handoff_origins)
+        SELECT group_id, issuer, $2, $3, $4, $6, coalesce($8, '{}') FROM native_sso.sharing_group WHERE group_id = $1
         ON CONFLICT (group_id, client_id) DO UPDATE SET role = excluded.role,
-            scope_ceiling = CASE WHEN $5 THEN member.scope_ceiling ELSE excluded.scope_ceiling END
-        RETURNING member.scope_ceiling::text[]
+            scope_ceiling = CASE WHEN $5 THEN member.scope_ceiling ELSE excluded.scope_ceiling END,
+            handoff = CASE WHEN $7 THEN member.handoff ELSE excluded.handoff END,
+            handoff_origins = CASE WHEN $9 THEN member.handoff_origins ELSE excluded.handoff_origins END
+        RETURNING member.group_id::text, member.client_id::text, member.role, member.scope_ceiling::text[],
+            member.handoff, member.handoff_origins
         """)
     private static let deleteMember = Statement(
         "DELETE FROM native_sso.sharing_group_member WHERE group_id = $1 AND client_id = $2 RETURNING 1")

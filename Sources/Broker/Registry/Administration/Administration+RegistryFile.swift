@@ -93,8 +93,10 @@ extension RegistryChange {
         case .putMember(let member, let group):
             try run(
                 Administration.membership(
-                    of: member.client, member.role, ceiling: member.scopeCeiling.map { .set($0) } ?? .remove,
-                    in: group), in: transaction)
+                    of: member.client, member.role,
+                    SharingGroup.MemberChange(
+                        ceiling: .init(member.scopeCeiling), handoff: .init(member.handoff),
+                        handoffOrigins: .set(member.handoffOrigins)), in: group), in: transaction)
         case .removeGroup(let group): try run(Administration.removal(of: group), in: transaction)
         case .removeClient(let client): try run(Administration.removal(of: client), in: transaction)
         case .removeScope(let name): try run(Administration.removal(ofScope: name), in: transaction)

@@ -63,7 +63,7 @@ package struct SweepReport: Sendable, Hashable {
     /// Revoked grants of remaining sessions.
     package internal(set) var grants: Int64 = 0
     package internal(set) var devices: Int64 = 0
-    /// Used DPoP proofs and relayed codes.
+    /// Used DPoP proofs, relayed codes, and codes of hand-offs.
     package internal(set) var proofs: Int64 = 0
     /// Records of users' global logouts.
     package internal(set) var logouts: Int64 = 0
@@ -92,7 +92,7 @@ enum RetentionStatements {
         SELECT (SELECT count(*) FROM native_sso.dead_session), (SELECT count(*) FROM native_sso.dead_grant),
             (SELECT count(*) FROM native_sso.dead_device),
             (SELECT count(*) FROM native_sso.dead_proof) + (SELECT count(*) FROM native_sso.dead_code)
-                + (SELECT count(*) FROM native_sso.dead_ended_session),
+                + (SELECT count(*) FROM native_sso.dead_web_handoff) + (SELECT count(*) FROM native_sso.dead_ended_session),
             (SELECT count(*) FROM native_sso.dead_logout), (SELECT count(*) FROM native_sso.dead_audit_month)
         """)
     /// One batch each; $1 maximum rows to examine.

@@ -26,12 +26,19 @@ enum ExchangeStatement {
     static func row(_ admission: Admission) -> RowKey { RowKey(admission.device.octets) }
 
     static func parameters(_ admission: Admission) -> EncodedParameters {
+        var parameters = call(admission)
+        parameters.append(shown: admission.request.assertion, admission.request.proof)
+        return parameters
+    }
+
+    /// The 26 attributes of `native_sso.exchange_call`.
+    static func call(_ admission: Admission) -> EncodedParameters {
         let (request, idToken, checks) = (admission.request, admission.idToken, admission.checks)
         let (client, login) = (request.client, idToken.login)
         var parameters = EncodedParameters(reservingCapacity: 768)
         parameters.append(request.requestID)
         parameters.append(idToken.issuer.string)
-        parameters.append(admission.sessionID.digest)
+        parameters.append(admission.sid)
         parameters.append(idToken.subject.string)
         parameters.append(idToken.sourceClient.string)
         parameters.append(admission.otherAudience.map(\.string))
@@ -55,7 +62,6 @@ enum ExchangeStatement {
         parameters.append(admission.proposedSessionRowID)
         parameters.append(checks.claims.text)
         parameters.append(request.trace)
-        parameters.append(shown: request.assertion, request.proof)
         return parameters
     }
 

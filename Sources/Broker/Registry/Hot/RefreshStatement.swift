@@ -46,12 +46,6 @@ enum RefreshStatement {
             assertionWasUsed: try row.bool("assertion_used"), grant: try family(row))
     }
 
-    private static func claims(_ row: Row) throws -> CopiedClaims {
-        guard let text = try row.optionalText("claims") else { return CopiedClaims() }
-        guard let claims = CopiedClaims(text: text) else { throw CorruptRow(column: "claims") }
-        return claims
-    }
-
     private static func family(_ row: Row) throws -> FamilyFacts? {
         guard let client: ClientID = try row.optionalIdentifier("client") else { return nil }
         return FamilyFacts(
@@ -74,7 +68,7 @@ enum RefreshStatement {
             login: Login(
                 authenticatedAt: try row.optionalInstant("auth_time"), contextClass: try row.optionalText("acr"),
                 methods: try row.textArray("amr")),
-            claims: try claims(row),
+            claims: try row.copiedClaims(),
             clientIsEnabled: try row.bool("client_enabled"),
             sharesLogin: try row.bool("shares_login"),
             scopeCeiling: try row.scopeCeiling(),

@@ -12,6 +12,11 @@ extension Row {
 
     func optionalInstant(_ column: Int) throws -> UnixTime? { try isNull(column) ? nil : instant(column) }
 
+    func origin(_ text: String, _ column: String) throws -> WebOrigin {
+        guard let origin = WebOrigin(text) else { throw CorruptRow(column: column) }
+        return origin
+    }
+
     func uniqueID(_ column: Int) throws -> UniqueID {
         guard let id = UniqueID(octets: try uuid(column)[...]) else { throw CorruptRow(column: "\(column)") }
         return id
@@ -36,6 +41,7 @@ extension Row {
     func bool(_ column: String) throws -> Bool { try bool(self.column(column)) }
     func int32(_ column: String) throws -> Int32 { try int32(self.column(column)) }
     func text(_ column: String) throws -> String { try text(self.column(column)) }
+    func bytes(_ column: String) throws -> [UInt8] { try bytes(self.column(column)) }
     func textArray(_ column: String) throws -> [String] { try textArray(self.column(column)) }
     func instant(_ column: String) throws -> UnixTime { try instant(self.column(column)) }
 
@@ -49,6 +55,12 @@ extension Row {
 
     func optionalIdentifier<Identifier: ProtocolIdentifier>(_ column: String) throws -> Identifier? {
         try optionalText(column).map { try identifier($0, column) }
+    }
+
+    func copiedClaims() throws -> CopiedClaims {
+        guard let text = try optionalText("claims") else { return CopiedClaims() }
+        guard let claims = CopiedClaims(text: text) else { throw CorruptRow(column: "claims") }
+        return claims
     }
 
     func scopeCeiling() throws -> Scope? { try optionalTextArray(column("scope_ceiling")).map { Scope($0) } }

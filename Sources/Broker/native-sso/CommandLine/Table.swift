@@ -85,6 +85,7 @@ enum Cell: Sendable, Hashable {
 
     init(_ text: String?) { self = text.map(Cell.text) ?? .none }
     init(_ instant: UnixTime?) { self = instant.map(Cell.instant) ?? .none }
+    init(_ origins: [WebOrigin]) { self = origins.isEmpty ? .none : .list(origins.map(\.string)) }
     init(_ scope: Scope?) { self = scope.map { .list($0.tokens) } ?? .none }
     /// As it is written in the configuration.
     init(_ span: Seconds?) { self = span.map { .text(DurationText.format($0)) } ?? .none }

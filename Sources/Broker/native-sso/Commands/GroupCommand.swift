@@ -69,6 +69,8 @@ extension Record {
         self = [
             "client_id": .text(member.client.string), "role": .text(member.role.rawValue),
             "scope_ceiling": Cell(member.scopeCeiling),
+            "handoff": Cell(member.handoff?.rawValue),
+            "handoff_origins": Cell(member.handoffOrigins),
         ]
     }
 }
@@ -120,6 +122,24 @@ struct GroupMemberAddCommand: AsyncParsableCommand {
     @Flag(help: "Remove the ceiling: the client's allowed scope applies.")
     var noScopeCeiling = false
 
+    @Option(
+        help:
+            "Let it hand logins to the web apps of the group. `bearer`: unless it shows a DPoP key. `dpop`: also then. By default this stays, and a new member may not."
+    )
+    var handoff: Membership.Handoff?
+
+    @Flag(help: "Let it hand off nothing.")
+    var noHandoff = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Let this web app receive logins at this origin. Repeat the option for several; they replace the earlier ones.",
+            valueName: "origin"))
+    var handoffOrigin: [WebOrigin] = []
+
+    @Flag(help: "Let it receive no logins by hand-off.")
+    var noHandoffOrigins = false
+
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 
@@ -127,15 +147,23 @@ struct GroupMemberAddCommand: AsyncParsableCommand {
         guard scopeCeiling == nil || !noScopeCeiling else {
             throw ValidationError("Give --scope-ceiling or --no-scope-ceiling, not both.")
         }
+        guard handoff == nil || !noHandoff else {
+            throw ValidationError("Give --handoff or --no-handoff, not both.")
+        }
+        guard handoffOrigin.isEmpty || !noHandoffOrigins else {
+            throw ValidationError("Give --handoff-origin or --no-handoff-origins, not both.")
+        }
     }
 
     func run() async throws {
-        let change: SharingGroup.CeilingChange = scopeCeiling.map { .set($0) } ?? (noScopeCeiling ? .remove : .keep)
+        let settings = SharingGroup.MemberChange(
+            ceiling: scopeCeiling.map { .set($0) } ?? (noScopeCeiling ? .remove : .keep),
+            handoff: handoff.map { .set($0) } ?? (noHandoff ? .remove : .keep),
+            handoffOrigins: handoffOrigin.isEmpty ? (noHandoffOrigins ? .remove : .keep) : .set(handoffOrigin))
         let (step, member, impact) = try await options.administer { registry in
             let contents = try await registry.registryContents()
             let old = contents.groups.first { $0.id == group }?.members.first { $0.client == client }
-            let ceiling = scopeCeiling ?? (noScopeCeiling ? nil : old?.scopeCeiling)
-            let member = SharingGroup.Member(client: client, role: role, scopeCeiling: ceiling)
+            let member = settings.member(client, role, replacing: old)
             let step = RegistryPlan.Step(
                 old == nil ? .add : .update, "member \(client) of group \(group)",
                 RegistryPlan.Step.difference(old.map { Record($0) }, Record(member)), client: client,
@@ -144,11 +172,12 @@ struct GroupMemberAddCommand: AsyncParsableCommand {
         }
         let result: Record = [
             "group_id": .text(group.string), "client_id": .text(client.string), "role": .text(role.rawValue),
-            "scope_ceiling": Cell(member.scopeCeiling),
+            "scope_ceiling": Cell(member.scopeCeiling), "handoff": Cell(member.handoff?.rawValue),
+            "handoff_origins": Cell(member.handoffOrigins),
         ]
         let plan = Plan("put client \(client) (\(role.rawValue)) into group \(group)", step, impact)
         try await execution.carryOut(plan, touching: impact, options, showing: result) {
-            try await $0.putMember(client, role, ceiling: change, in: group, $1)
+            try await $0.putMember(client, role, settings, in: group, $1)
         }
     }
 }

@@ -18,6 +18,10 @@ struct RegistryFile {
         let role: Membership.Role
         /// `nil`: it stays as it is; `.some(nil)`: none.
         let scopeCeiling: Scope??
+        /// The same.
+        let handoff: Membership.Handoff??
+        /// `nil`: they stay as they are.
+        let handoffOrigins: [WebOrigin]?
         let place: Place
     }
 
@@ -112,9 +116,18 @@ struct RegistryFile {
         let ceiling = section.valuesOrNone(
             "scope_ceiling", .text("a scope"),
             help: "The largest scope of an exchange. `none`: the allowed scope of the client applies.", scopeToken)
+        let handoff = section.valueOrNone(
+            "handoff", .choice(Membership.Handoff.allCases.map(\.rawValue)),
+            help:
+                "Whether it may hand a login to the web apps of the group. `bearer`: unless it shows a DPoP key. `dpop`: also then.",
+            Membership.Handoff.parse(_:))
+        let origins = section.valuesOrNone(
+            "handoff_origins", .text("a web origin"), help: "The web origins at which it receives logins by hand-off.",
+            webOrigin)
         guard let client, let role else { return nil }
         return DeclaredMember(
-            client: client, role: role, scopeCeiling: ceiling.map { $0.map { Scope($0) } },
+            client: client, role: role, scopeCeiling: ceiling.map { $0.map { Scope($0) } }, handoff: handoff,
+            handoffOrigins: origins.map { $0 ?? [] },
             place: section.place(of: "client_id"))
     }
 
@@ -132,6 +145,13 @@ struct RegistryFile {
             throw ValueDefect("write at most \(ID.maximumLength) printable ASCII characters")
         }
         return id
+    }
+
+    private static func webOrigin(_ text: String) throws(ValueDefect) -> WebOrigin {
+        guard let origin = WebOrigin(text) else {
+            throw ValueDefect("write an https origin in lower case without a path, such as https://web.example.com")
+        }
+        return origin
     }
 
     /// RFC 6749 §3.3.

@@ -84,8 +84,11 @@ struct RegistryPlanner {
         let place = RegistryState.Place(issuer: group.issuer, client: client)
         let old = before.members[place]
         let stays = old?.group == group.id
-        let ceiling = declared.scopeCeiling ?? (stays ? old?.member.scopeCeiling : nil)
-        let new = SharingGroup.Member(client: client, role: declared.role, scopeCeiling: ceiling)
+        let kept = stays ? old?.member : nil
+        let new = SharingGroup.Member(
+            client: client, role: declared.role, scopeCeiling: declared.scopeCeiling ?? kept?.scopeCeiling,
+            handoff: declared.handoff ?? kept?.handoff,
+            handoffOrigins: declared.handoffOrigins ?? kept?.handoffOrigins ?? [])
         after.members[place] = (group.id, new)
         guard !stays || old?.member != new else { return }
         let subject = "member \(client) of group \(group.id)"

@@ -103,15 +103,22 @@ extension Broker {
                 database: databaseTimes.measuring(.enrolment, on: shared),
                 atOnce: max(configuration.database.pool / 8, 1)),
             devices: ring, limits: limiter, mint: mint, clock: clock)
+        let exchange = Exchange(
+            idTokens: idTokens, registry: registry, directory: snapshot, devices: ring, limits: limiter, mint: mint,
+            lifetimes: lifetimes, clock: clock)
+        let issuers = providers.map(\.configuration.policy) + [configuration.enrolledPolicy].compactMap(\.self)
         return TokenEndpoint(
-            exchange: Exchange(
-                idTokens: idTokens, registry: registry, directory: snapshot, devices: ring, limits: limiter, mint: mint,
-                lifetimes: lifetimes, clock: clock),
+            exchange: exchange,
             refresh: Refresh(registry: registry, limits: limiter, mint: mint, lifetimes: lifetimes),
+            handoff: WebHandoff(
+                exchange: exchange,
+                registry: PostgresHandoffRegistry(
+                    database: databaseTimes.measuring(.handoff, on: shared),
+                    atOnce: max(configuration.database.pool / 8, 1)),
+                records: ring, issuers: issuers),
             enrolment: configuration.enrolsByExchange ? enrolment : nil, codes: codeEnrolment(enrolment),
             clients: clients, proofs: proofs, limiter: limiter, logins: ProviderLogins(providers: providers),
-            issuers: providers.map(\.configuration.policy) + [configuration.enrolledPolicy].compactMap(\.self),
-            audit: audit, metrics: metrics, clock: clock, logger: logger)
+            issuers: issuers, audit: audit, metrics: metrics, clock: clock, logger: logger)
     }
 
     /// `nil` if no IdP has a code relay.

@@ -5,7 +5,7 @@ import PostgresClient
 /// The time of database calls by their kind, from the call to the answer: waiting, running and committing.
 final class DatabaseTimes: MetricSource {
     enum Call: String, CaseIterable {
-        case exchange, refresh, enrolment, code, assertion, logout, revocation, audit
+        case exchange, refresh, handoff, enrolment, code, assertion, logout, revocation, audit
     }
 
     fileprivate final class Sum: Sendable {

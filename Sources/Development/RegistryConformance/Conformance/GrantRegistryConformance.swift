@@ -7,7 +7,7 @@ import Testing
 package enum GrantRegistryConformance {
     package static let checks: [GrantRegistryCheck] =
         exchangeRefusals + exchangeChecks + firstSightChecks + nameChecks + refreshRefusals + refreshChecks
-        + limitChecks + raceChecks + proofChecks + runChecks
+        + limitChecks + raceChecks + proofChecks + runChecks + handoffChecks
 }
 
 /// One promise of a registry. It fails by `#expect`, so it runs inside a test.

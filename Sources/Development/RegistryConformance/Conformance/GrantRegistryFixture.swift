@@ -6,6 +6,8 @@ package import NativeSSO
 /// time, since each counts rows.
 package protocol GrantRegistryFixture: Sendable {
     var registry: any GrantRegistry { get }
+    /// The hand-offs of the same rows.
+    var handoffs: any HandoffRegistry { get }
 
     /// Registers a client, or replaces the one of that id.
     func put(client: ClientID, isEnabled: Bool) async throws
@@ -34,6 +36,9 @@ package protocol GrantRegistryFixture: Sendable {
 
     /// Ends a live session now, as a logout does; returns when that can no longer be lost.
     func endSession(_ id: UniqueID) async throws
+
+    /// Lets the life of every code of a hand-off pass.
+    func passHandoffLife() async throws
 
     func counts() async throws -> RegistryCounts
 

@@ -3,6 +3,7 @@ import Synchronization
 
 extension InMemoryGrantRegistry: GrantRegistryFixture {
     package var registry: any GrantRegistry { self }
+    package var handoffs: any HandoffRegistry { self }
 
     package func put(client: ClientID, isEnabled: Bool) {
         state.withLock { $0.clientIsEnabled[client] = isEnabled }
@@ -20,7 +21,7 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
     package func put(_ session: SessionRow) {
         state.withLock { state in
             var row = RegistryState.Session(
-                issuer: session.issuer, sid: session.sid, subject: session.subject,
+                issuer: session.issuer, sid: session.sid.digest, subject: session.subject,
                 hasAuthTime: session.login.authenticatedAt != nil, expiresAt: state.now.adding(session.expiresIn),
                 lastUsedAt: state.now.before(session.lastUsed), iatAfter: session.iatAfter,
                 authTimeAfter: session.authTimeAfter)
@@ -82,6 +83,12 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
         }
     }
 
+    package func passHandoffLife() {
+        state.withLock { state in
+            for code in state.handoffs.keys { state.handoffs[code]?.expiresAt = state.now }
+        }
+    }
+
     package func counts() -> RegistryCounts {
         state.withLock { state in
             RegistryCounts(
@@ -98,6 +105,7 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
                 state.clientIsEnabled.map { "client \($0)" } + state.members.map { "member \($0)" }
                 + state.knownDevices.map { "device \($0)" }
                 + state.blockedDevices.map { "blocked \($0)" } + state.sessions.map { "session \($0)" }
+                + state.handoffs.map { "handoff \($0.key) \($0.value.expiresAt) \($0.value.isRedeemed)" }
                 + state.families.map { "grant \($0)" } + state.boundKeys.map { "key \($0)" }
             return rows.sorted().joined(separator: "\n")
         }

@@ -73,7 +73,8 @@ struct RegistryState: Sendable {
 
     struct Session {
         let issuer: Issuer
-        let sid: SessionID
+        /// SHA-256 of it.
+        let sid: [UInt8]
         let subject: Subject?
         let hasAuthTime: Bool
         let expiresAt: UnixTime
@@ -146,6 +147,7 @@ struct RegistryState: Sendable {
     var boundKeys: [Place: KeyThumbprint] = [:]
     var usedProofs: Set<ProofID> = []
     var usedAssertions: [AssertionID: UnixTime] = [:]
+    var handoffs: [HandoffDigest: Handoff] = [:]
     var auditRows = 0
 
     var failure: PortError?
@@ -172,7 +174,7 @@ struct RegistryState: Sendable {
     }
 
     /// The live session of the name, else the one that ended last.
-    func sessionID(of sid: SessionID, at issuer: Issuer) -> UniqueID? {
+    func sessionID(of sid: [UInt8], at issuer: Issuer) -> UniqueID? {
         sessions.filter { $0.value.issuer == issuer && $0.value.sid == sid }
             .max { ($0.value.endedAt?.seconds ?? .max) < ($1.value.endedAt?.seconds ?? .max) }?.key
     }

@@ -3,26 +3,29 @@ import NativeSSO
 extension RegistryState {
     /// Gathers the facts, and records what the rules of the core grant.
     mutating func admit(_ asked: Admission) -> AdmissionFacts {
+        let seen = judge(asked)
+        guard refusal(asked, seen) == nil else { return seen }
+        let recorded = begin(asked, after: sessionID(of: asked.sid, at: asked.idToken.issuer))
+        return facts(
+            asked, session: recorded, assertionWasUsed: false, proofWasUsed: false, needsLaterLogin: false,
+            grant: record(asked, in: recorded))
+    }
+
+    /// Gathers the facts. Uses proof and assertion up, and writes nothing else.
+    mutating func judge(_ asked: Admission) -> AdmissionFacts {
         let assertionWasUsed = wasUsed(asked.request.assertion)
         let proofWasUsed = !assertionWasUsed && wasUsed(asked.request.proof)
-        let session = sessionID(of: asked.sessionID, at: asked.idToken.issuer)
+        let session = sessionID(of: asked.sid, at: asked.idToken.issuer)
         func facts(needsLaterLogin: Bool) -> AdmissionFacts {
             self.facts(
                 asked, session: session, assertionWasUsed: assertionWasUsed, proofWasUsed: proofWasUsed,
                 needsLaterLogin: needsLaterLogin)
         }
-        var seen = facts(needsLaterLogin: false)
-        guard refusal(asked, seen) == nil else { return seen }
-        if let live = seen.session, live.refusal(idleLimit: asked.checks.idleLimit, at: now) == nil,
-            wasReplayed(asked, in: live.id)
-        {
-            return facts(needsLaterLogin: true)
-        }
-        let recorded = begin(asked, after: session)
-        seen = self.facts(
-            asked, session: recorded, assertionWasUsed: false, proofWasUsed: false, needsLaterLogin: false,
-            grant: record(asked, in: recorded))
-        return seen
+        let seen = facts(needsLaterLogin: false)
+        guard refusal(asked, seen) == nil, let live = seen.session,
+            live.refusal(idleLimit: asked.checks.idleLimit, at: now) == nil, wasReplayed(asked, in: live.id)
+        else { return seen }
+        return facts(needsLaterLogin: true)
     }
 
     private func facts(
@@ -71,7 +74,7 @@ extension RegistryState {
         if !isEnded, dead?.endedAt != nil { auditRows += 1 }
         if let newest, dead?.endedAt == nil { return newest }
         sessions[asked.proposedSessionRowID] = Session(
-            issuer: asked.idToken.issuer, sid: asked.sessionID, subject: asked.idToken.subject,
+            issuer: asked.idToken.issuer, sid: asked.sid, subject: asked.idToken.subject,
             hasAuthTime: asked.idToken.login.authenticatedAt != nil,
             expiresAt: now.adding(asked.firstSightLifetime ?? 0), lastUsedAt: now, iatAfter: dead?.iatAfter,
             authTimeAfter: dead?.authTimeAfter)

@@ -5,7 +5,7 @@ extension ExchangeScenario {
     package var checks: ExchangeChecks {
         get throws {
             ExchangeChecks(
-                of: request, claims, deviceHash: try #require(deviceHash),
+                of: request, claims, fitsDevice: request.fitsDevice(of: claims, hash: try #require(deviceHash)),
                 scopesRequiringConsent: scopesRequiringConsent, idleLimit: lifetimes.sessionIdle, at: now)
         }
     }
@@ -13,7 +13,7 @@ extension ExchangeScenario {
     package var admission: Admission {
         get throws {
             Admission(
-                request, claims, sessionID: sessionID, try checks, device: try digest(),
+                request, claims, sid: sessionID.digest, try checks, device: try digest(),
                 milliseconds: now.seconds &* 1000)
         }
     }

@@ -112,11 +112,14 @@ struct TestBroker: Sendable {
         let clients = ClientIdentification(
             issuer: issuer, tokenEndpoint: "https://sso.example.com/token", directory: domain.directory,
             assertions: domain.assertions, limiter: limiter, clock: domain.clock, logger: logger)
+        let exchange = Exchange(
+            idTokens: domain.verifier, registry: registry, directory: domain.directory, devices: domain.macKeys,
+            limits: limiter, mint: mint, lifetimes: lifetimes, clock: domain.clock)
         let endpoint = TokenEndpoint(
-            exchange: Exchange(
-                idTokens: domain.verifier, registry: registry, directory: domain.directory, devices: domain.macKeys,
-                limits: limiter, mint: mint, lifetimes: lifetimes, clock: domain.clock),
+            exchange: exchange,
             refresh: Refresh(registry: registry, limits: limiter, mint: mint, lifetimes: lifetimes),
+            handoff: WebHandoff(
+                exchange: exchange, registry: domain.registry, records: domain.macKeys, issuers: Domain.issuers),
             clients: clients,
             proofs: ProofVerifier(
                 target: domain.tokenEndpoint,

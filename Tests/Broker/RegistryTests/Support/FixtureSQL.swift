@@ -15,11 +15,14 @@ enum FixtureSQL {
         "INSERT INTO native_sso.sharing_group (group_id, issuer) VALUES ($1, $2) ON CONFLICT DO NOTHING")
     static let putMember = Statement(
         """
-        INSERT INTO native_sso.sharing_group_member (group_id, issuer, client_id, role, scope_ceiling)
-        VALUES ($1, $2, $3, $4, $5)
+        INSERT INTO native_sso.sharing_group_member (
+            group_id, issuer, client_id, role, scope_ceiling, handoff, handoff_origins)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
         ON CONFLICT (issuer, client_id) DO UPDATE SET
-            group_id = excluded.group_id, role = excluded.role, scope_ceiling = excluded.scope_ceiling
+            group_id = excluded.group_id, role = excluded.role, scope_ceiling = excluded.scope_ceiling,
+            handoff = excluded.handoff, handoff_origins = excluded.handoff_origins
         """)
+    static let passHandoffLife = Statement("UPDATE native_sso.web_handoff SET expires_at = now()")
     static let removeMember = Statement(
         "DELETE FROM native_sso.sharing_group_member WHERE client_id = $1 AND issuer = $2")
     static let putSession = Statement(
@@ -78,6 +81,7 @@ enum FixtureSQL {
             SELECT 'session ' || x::text FROM native_sso.session x
             UNION ALL SELECT 'grant ' || x::text FROM native_sso.sso_grant x
             UNION ALL SELECT 'device ' || x::text FROM native_sso.device x
+            UNION ALL SELECT 'handoff ' || x::text FROM native_sso.web_handoff x
             UNION ALL SELECT 'client ' || x::text FROM native_sso.client x
             UNION ALL SELECT 'secret ' || x::text FROM native_sso.client_secret x
             UNION ALL SELECT 'client key ' || x::text FROM native_sso.client_key x

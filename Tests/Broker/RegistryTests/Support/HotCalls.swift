@@ -29,10 +29,10 @@ extension Admission {
             subjectToken: SubjectToken("an id_token"),
             device: try #require(DeviceValue("95twdf3w4y6wvftw35634t", profile: .deviceID)), scope: nil)
         let checks = ExchangeChecks(
-            of: request, idToken, deviceHash: isPermitted ? request.device.hash(function: .sha256) : "another",
-            scopesRequiringConsent: .empty, idleLimit: .days(30), at: idToken.issuedAt)
+            of: request, idToken, fitsDevice: isPermitted, scopesRequiringConsent: .empty, idleLimit: .days(30),
+            at: idToken.issuedAt)
         return Admission(
-            request: request, idToken: idToken, sessionID: sessionID, checks: checks, device: device,
+            request: request, idToken: idToken, sid: sessionID.digest, checks: checks, device: device,
             proposedGrantID: UniqueID(high: 3, low: number),
             proposedSessionRowID: UniqueID(high: 4, low: number))
     }

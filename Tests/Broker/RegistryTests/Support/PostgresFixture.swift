@@ -43,8 +43,14 @@ struct PostgresFixture: GrantRegistryFixture {
                 .text(member.membership.group.string), .text(member.issuer.string), .text(member.client.string),
                 .text(member.membership.role.rawValue),
                 member.membership.scopeCeiling.map { .textArray($0.tokens) } ?? .null,
+                member.membership.handoff.map { .text($0.rawValue) } ?? .null,
+                .textArray(member.membership.handoffOrigins.map(\.string)),
             ])
     }
+
+    var handoffs: any HandoffRegistry { PostgresHandoffRegistry(database: service, atOnce: 16) }
+
+    func passHandoffLife() async throws { try await run(FixtureSQL.passHandoffLife, []) }
 
     func removeMember(_ client: ClientID, at issuer: Issuer) async throws {
         try await run(FixtureSQL.removeMember, [.text(client.string), .text(issuer.string)])
