@@ -29,11 +29,12 @@ package struct TokenMint: Sendable {
     ) async throws(PortError) -> TokenAnswer {
         let (client, device) = (asked.request.client, asked.request.device)
         let claims = try claims(asked, grant, in: session, at: now)
+        guard let sessionID = asked.idToken.sessionID else { throw .broken("an exchange of an id_token without sid") }
         return try await answer(
             asked, claims,
             refreshToken: asked.request.hasRefreshToken ? try await refreshToken(grant.id, grant.generation) : nil,
             idToken: client.issuesIDToken
-                ? claims.siblingIDToken(in: asked.sessionID, on: device, hashFunction: try hashFunction(for: client))
+                ? claims.siblingIDToken(in: sessionID, on: device, hashFunction: try hashFunction(for: client))
                 : nil)
     }
 
