@@ -99,6 +99,6 @@ enum RegistryStatements {
         + Administration.scopeStatements
         + CodeStatements.all + RetentionStatements.all + LogoutStatements.all + SessionStatements.all
         + GrantStatements.all + RevocationStatements.all + EndedSessionStatements.all
-        + DatabaseStatements.all
+        + DatabaseStatements.all + RestoreStatements.all
         + DeviceStatements.all + AccountStatements.all + AuditListStatements.all
 }
