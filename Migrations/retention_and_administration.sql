@@ -18,6 +18,16 @@ RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp
     VALUES (now(), p_kind, p_request_id, p_actor, p_reason, p_details)
 $$;
 
+-- Whether the database lost an event that a journal outside has: it went back to an earlier moment, and no operator has compared the
+-- two since (`native-sso restore-check --execute`). After 30 days the audit may have deleted the event. $1 request, $2 its instant.
+CREATE OR REPLACE FUNCTION lacks_event(p_request_id uuid, p_occurred_at timestamptz) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
+    SELECT p_occurred_at > now() - interval '30 days'
+        AND NOT EXISTS (SELECT FROM audit_event a WHERE a.request_id = p_request_id)
+        AND NOT EXISTS (SELECT FROM audit_event a WHERE a.kind = 'restore_checked' AND a.occurred_at >= p_occurred_at)
+$$;
+GRANT EXECUTE ON FUNCTION lacks_event TO native_sso_broker;
+
 -- Whether an operator's name means this session: the SHA-256 of a sid of its issuer, or of the IdP's logout tokens, or its session_id.
 -- Inlined where it is used.
 CREATE OR REPLACE FUNCTION is_named(s session, p_issuer text, p_sid bytea, p_session_id uuid) RETURNS boolean

@@ -6,13 +6,14 @@
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso, pg_temp;
 
--- App sign-out: ends one session of a device in the group of the client, whatever its age. False: none is left. The IdP's login lives
+-- App sign-out: ends one session of a device in the group of the client, whatever its age. NULL: none is left. The IdP's login lives
 -- on, so an id_token with a later iat begins a new session of that name. A session over its absolute lifetime keeps what that end asks.
 -- $1 request, $2 client, $3 and $4 issuers and the digest of the device value at each, in hexadecimal, $5 NULL, or the grant that must
 -- be alive, be the client's, and be on the device.
-CREATE OR REPLACE FUNCTION end_signed_out(
+DROP FUNCTION IF EXISTS end_signed_out(uuid, text, text[], text[], uuid);
+CREATE FUNCTION end_signed_out(
     p_request_id uuid, p_client text, p_issuers text[], p_devices text[], p_grant_id uuid DEFAULT NULL)
-RETURNS boolean
+RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     v_session_id uuid;
@@ -31,7 +32,7 @@ BEGIN
                 AND g.revoked_at IS NULL AND g.expires_at > now()))
     ORDER BY l.session_id LIMIT 1 FOR NO KEY UPDATE OF l;
     IF v_session_id IS NULL THEN
-        RETURN false;
+        RETURN NULL;
     END IF;
     v_now := date_trunc('second', clock_timestamp());
     UPDATE session l
@@ -41,7 +42,7 @@ BEGIN
     WHERE l.session_id = v_session_id;
     INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, reason)
     VALUES (clock_timestamp(), 'session_ended', p_request_id, p_client, v_session_id, 'app');
-    RETURN true;
+    RETURN v_session_id;
 END
 $$;
 GRANT EXECUTE ON FUNCTION end_signed_out TO native_sso_broker;

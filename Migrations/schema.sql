@@ -574,7 +574,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.end_signed_out(p_request_id uuid, p_client text, p_issuers text[], p_devices text[], p_grant_id uuid DEFAULT NULL::uuid) RETURNS boolean
+CREATE FUNCTION native_sso.end_signed_out(p_request_id uuid, p_client text, p_issuers text[], p_devices text[], p_grant_id uuid DEFAULT NULL::uuid) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -596,7 +596,7 @@ BEGIN
                 AND g.revoked_at IS NULL AND g.expires_at > now()))
     ORDER BY l.session_id LIMIT 1 FOR NO KEY UPDATE OF l;
     IF v_session_id IS NULL THEN
-        RETURN false;
+        RETURN NULL;
     END IF;
     v_now := date_trunc('second', clock_timestamp());
     UPDATE session l
@@ -606,7 +606,7 @@ BEGIN
     WHERE l.session_id = v_session_id;
     INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, reason)
     VALUES (clock_timestamp(), 'session_ended', p_request_id, p_client, v_session_id, 'app');
-    RETURN true;
+    RETURN v_session_id;
 END
 $$;
 
@@ -1485,6 +1485,15 @@ BEGIN
     END IF;
     RETURN NULL;
 END
+$$;
+
+CREATE FUNCTION native_sso.lacks_event(p_request_id uuid, p_occurred_at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+    SELECT p_occurred_at > now() - interval '30 days'
+        AND NOT EXISTS (SELECT FROM audit_event a WHERE a.request_id = p_request_id)
+        AND NOT EXISTS (SELECT FROM audit_event a WHERE a.kind = 'restore_checked' AND a.occurred_at >= p_occurred_at)
 $$;
 
 CREATE FUNCTION native_sso.login_slot(p_issuer text, p_subject text) RETURNS integer
@@ -3565,6 +3574,9 @@ REVOKE ALL ON FUNCTION native_sso.is_named(s native_sso.session, p_issuer text, 
 REVOKE ALL ON FUNCTION native_sso.is_spending(g native_sso.sso_grant) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.keep_logged_out() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.lacks_event(p_request_id uuid, p_occurred_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.lacks_event(p_request_id uuid, p_occurred_at timestamp with time zone) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.login_slot(p_issuer text, p_subject text) FROM PUBLIC;
 

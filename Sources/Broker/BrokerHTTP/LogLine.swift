@@ -158,7 +158,10 @@ package enum LogFormat: String, Sendable, CaseIterable {
     package func handler(
         sink: LogSink, level: Logger.Level = .info, now: @escaping @Sendable () -> LogTime = LogTime.system
     ) -> any LogHandler {
-        LineLogHandler(format: self, sink: sink, now: now, logLevel: level)
+        sink.reportDrops { lost in
+            LogLine(self, .error, "log lines lost", [("lines", .number(lost))], now()).octets
+        }
+        return LineLogHandler(format: self, sink: sink, now: now, logLevel: level)
     }
 
     /// One event as it would be written, with its line end. Only the event's own metadata is included.
@@ -181,14 +184,10 @@ struct LineLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let time = now()
         var metadata = metadata
         if let own = event.metadata {
             metadata = metadata.isEmpty ? own : metadata.merging(own) { _, new in new }
         }
-        let line = LogLine(format, event, metadata, time)
-        sink.write(line.octets, isUrgent: event.level >= .error) { lost in
-            LogLine(format, .error, "log lines lost", [("lines", .number(lost))], time).octets
-        }
+        sink.write(LogLine(format, event, metadata, now()).octets, isUrgent: event.level >= .error)
     }
 }

@@ -5,14 +5,22 @@ import Synchronization
 /// Where log lines go: a file descriptor that may be slow, or stuck.
 ///
 /// The caller never waits. Lines gather in a buffer, and one thread writes it out 25 ms after the first line: waking
-/// the thread for each line would cost more than the line. When the buffer is full, lines are dropped and counted. The
-/// log reports the number once half of the buffer is free.
+/// the thread for each line would cost more than the line. When the buffer is full, or the descriptor takes nothing
+/// because its disk is full, lines are dropped and counted. The log reports the number after the next lines that it
+/// takes.
 package final class LogSink: Sendable {
     private struct State {
         var buffer: [UInt8] = []
         var isWriterDue = false
         var dropped = 0
-        var droppedSinceLastNote = 0
+        /// Not reported yet.
+        var unreported = 0
+        var dropNote: (@Sendable (Int) -> [UInt8])?
+
+        mutating func drop(_ lines: Int) {
+            dropped += lines
+            unreported += lines
+        }
     }
 
     private let descriptor: Int32
@@ -46,16 +54,16 @@ package final class LogSink: Sendable {
         _ = isWritten.wait(timeout: .now() + .seconds(1))
     }
 
+    /// - Parameter note: The line that reports a number of lost lines.
+    func reportDrops(as note: @escaping @Sendable (Int) -> [UInt8]) { state.withLock { $0.dropNote = note } }
+
     /// - Parameters:
     ///   - line: With its line end.
     ///   - isUrgent: Not to wait for others.
-    ///   - dropNote: The line that reports a number of lost lines.
-    func write(_ line: [UInt8], isUrgent: Bool, dropNote: (Int) -> [UInt8]) {
+    func write(_ line: [UInt8], isUrgent: Bool) {
         let wakesWriter = state.withLock { state -> Bool in
-            noteDrops(&state, dropNote)
             guard state.buffer.count + line.count <= capacity else {
-                state.dropped += 1
-                state.droppedSinceLastNote += 1
+                state.drop(1)
                 return false
             }
             state.buffer.append(contentsOf: line)
@@ -66,13 +74,6 @@ package final class LogSink: Sendable {
         queue.asyncAfter(deadline: isUrgent ? .now() : .now() + Self.delay) { self.writeOut() }
     }
 
-    /// Only when half of the buffer is free, so that a stuck log does not fill with notes.
-    private func noteDrops(_ state: inout State, _ note: (Int) -> [UInt8]) {
-        guard state.droppedSinceLastNote > 0, state.buffer.count < capacity / 2 else { return }
-        state.buffer.append(contentsOf: note(state.droppedSinceLastNote))
-        state.droppedSinceLastNote = 0
-    }
-
     private func writeOut() {
         while true {
             let lines = state.withLock { state -> [UInt8] in
@@ -81,11 +82,23 @@ package final class LogSink: Sendable {
                 return state.buffer
             }
             if lines.isEmpty { return }
-            write(lines)
+            let lost = write(lines)
+            guard lost == 0 else {
+                state.withLock { $0.drop(lost) }
+                continue
+            }
+            reportDrops()
         }
     }
 
-    private func write(_ octets: [UInt8]) {
+    private func reportDrops() {
+        let (count, note) = state.withLock { ($0.unreported, $0.dropNote) }
+        guard count > 0, let note, write(note(count)) == 0 else { return }
+        state.withLock { $0.unreported -= count }
+    }
+
+    /// - Returns: The lines that were not written.
+    private func write(_ octets: [UInt8]) -> Int {
         var rest = octets[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -95,8 +108,10 @@ package final class LogSink: Sendable {
                 var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&wait, 1, -1)
             } else if errno != EINTR {
-                return  // the log has no reader any more
+                // The disk is full, or the log has no reader any more.
+                return rest.count { $0 == UInt8(ascii: "\n") }
             }
         }
+        return 0
     }
 }

@@ -100,6 +100,6 @@ enum RegistryStatements {
         + CodeStatements.all + HandoffStatements.all + RetentionStatements.all + LogoutStatements.all
         + SessionStatements.all
         + GrantStatements.all + RevocationStatements.all + EndedSessionStatements.all
-        + DatabaseStatements.all
+        + DatabaseStatements.all + RestoreStatements.all
         + DeviceStatements.all + AccountStatements.all + AuditListStatements.all
 }

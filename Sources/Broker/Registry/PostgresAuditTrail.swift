@@ -208,5 +208,7 @@ package enum AuditKind: String, Sendable, CaseIterable {
     case sessionsFound = "sessions_found"
     case retentionSet = "retention_set"
     case databaseAccepted = "database_accepted"
+    /// Compared with a journal after a restore. What was repeated is recorded beside it.
+    case restoreChecked = "restore_checked"
     case swept
 }

@@ -28,15 +28,15 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
         let ended = logout.cause == .accountEnabled ? 0 : try await endSessions(logout, until: begun)
         // Another call with the same token may have finished first. What this one ended stays ended.
         let isFirst = try await finish(logout, ended)
-        return isFirst || logout.cause != .globalTokenRevocation ? ended : nil
+        return isFirst || (ended > 0 && logout.cause != .globalTokenRevocation) ? ended : nil
     }
 
     private func endSessions(_ logout: LogoutRecord, until begun: PostgresValue) async throws(PortError) -> Int64 {
         var ended: Int64 = 0
-        if let session = logout.subject.session {
-            ended += try await end([.bytes(session.digest), .null], of: logout, until: begun, atMost: 1)
+        if let sid = logout.sidDigest {
+            ended += try await end([.bytes(sid), .null], of: logout, until: begun, atMost: 1)
         }
-        if let user = logout.subject.user {
+        if let user = logout.user {
             // First the unlocked sessions in batches, then the locked ones one by one.
             for limit in [batch, 1] {
                 ended += try await end([.null, .text(user.string)], of: logout, until: begun, atMost: limit)
@@ -47,10 +47,10 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
 
     private func begin(_ logout: LogoutRecord) async throws(PortError) -> PostgresValue? {
         let parameters =
-            [.bytes(logout.digest), .text(logout.issuer.string)] + logout.subject.names
+            [.bytes(logout.digest), .text(logout.issuer.string)] + logout.names
             + [
                 try .instant(logout.issuedAt), .uuid(logout.proposedSessionRowID),
-                .bool(logout.subject.limitsUserToSessionsWithoutSID), .text(logout.cause.rawValue),
+                .bool(logout.limitsUserToSessionsWithoutSID), .text(logout.cause.rawValue),
             ]
         let begun = try await database.one(LogoutStatements.begin, parameters, of: "a logout") { row in
             try row.optionalTimestamp(0)
@@ -67,7 +67,7 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
             let parameters =
                 [.uuid(logout.requestID), .text(logout.issuer.string)] + names
                 + [
-                    begun, after, .int64(limit), .bool(logout.subject.limitsUserToSessionsWithoutSID),
+                    begun, after, .int64(limit), .bool(logout.limitsUserToSessionsWithoutSID),
                     try .instant(logout.issuedAt),
                 ]
             let (count, last) = try await database.one(LogoutStatements.end, parameters, of: "a logout") { row in
@@ -84,7 +84,7 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
             LogoutStatements.finish,
             [
                 .uuid(logout.requestID), .bytes(logout.digest), try .instant(logout.rememberedUntil),
-                .text(logout.issuer.string), .bool(logout.subject.session == nil), .int64(ended),
+                .text(logout.issuer.string), .bool(logout.sidDigest == nil), .int64(ended),
                 .uuid(logout.proposedSessionRowID), .text(logout.cause.rawValue),
             ], of: "a logout"
         ) { row in try row.bool(0) }
@@ -105,6 +105,6 @@ enum LogoutStatements {
     static let all = [begin, end, finish]
 }
 
-extension LogoutSubject {
-    var names: [PostgresValue] { [.optionalBytes(session?.digest), .optionalText(user?.string)] }
+extension LogoutRecord {
+    var names: [PostgresValue] { [.optionalBytes(sidDigest), .optionalText(user?.string)] }
 }

@@ -29,13 +29,17 @@ package struct PostgresRevocationRegistry: RevocationRegistry {
 
     package func signOut(
         _ devices: [Issuer: DeviceDigest], of client: ClientID, holding grant: UniqueID?, requestID: UniqueID
-    ) async throws(PortError) -> Int64 {
+    ) async throws(PortError) -> [UniqueID] {
         let parameters: [PostgresValue] = [
             .uuid(requestID), .text(client.string), .textArray(devices.map(\.key.string)),
             .textArray(devices.map { Hexadecimal.encode($0.value.octets) }), grant.map { .uuid($0) } ?? .null,
         ]
-        var ended: Int64 = 0
-        while try await one(RevocationStatements.signOut, parameters, { row in try row.bool(0) }) { ended += 1 }
+        var ended: [UniqueID] = []
+        while let session = try await one(
+            RevocationStatements.signOut, parameters, { row in try row.isNull(0) ? nil : try row.uniqueID(0) })
+        {
+            ended.append(session)
+        }
         return ended
     }
 

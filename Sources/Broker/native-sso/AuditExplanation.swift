@@ -131,6 +131,10 @@ extension AuditExplanation {
             self = words.act(
                 "let running brokers go on with the PostgreSQL cluster \(of("system_identifier")) after \(of("replaced_system"))"
             )
+        case .restoreChecked:
+            self = words.act(
+                "compared the restored database with a journal, which had \(of("lost")) events that the database had lost"
+            )
         case .swept: self = words.act("deleted records whose retention period had passed")
         }
     }

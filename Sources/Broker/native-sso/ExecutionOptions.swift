@@ -64,6 +64,9 @@ struct ExecutionOptions: ParsableArguments {
 
     @OptionGroup var why: ReasonOption
 
+    /// The most events of one act that the journal gets.
+    private static let longestAct: Int64 = 1_000_000
+
     mutating func validate() throws {
         if execute, why.reason == nil { throw ValidationError("--execute needs --reason, for the audit.") }
     }
@@ -75,8 +78,17 @@ struct ExecutionOptions: ParsableArguments {
     ) async throws {
         guard execute else { return try options.output.show(plan) }
         let act = options.act(why)
+        let journal = try options.read(openingFiles: false) { $0.audit() }.journal.map { EndJournal(path: $0) }
+        try journal?.check()
         try await Progress.showing(plan.action) {
-            try await options.administer { try await body($0, act) }
+            try await options.administer { registry in
+                try await body(registry, act)
+                guard let journal else { return }
+                let records = try await registry.audit(ofRequest: act.requestID, limit: Self.longestAct)
+                do throws(PortError) { try await journal.append(records) } catch {
+                    throw CommandFailure.infrastructure("it is done, but not in audit.journal: \(error)")
+                }
+            }
         }
         try options.output.show(plan.done(by: act))
     }

@@ -8,7 +8,7 @@ struct NativeSSOCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "native-sso",
         abstract: "A token-exchange broker for OpenID Connect Native SSO.",
-        version: "0.1.0",
+        version: "0.2.0",
         subcommands: [
             ServeCommand.self, SignerCommand.self, HealthcheckCommand.self, DoctorCommand.self, MigrateCommand.self,
             ConfigCommand.self,
@@ -16,7 +16,7 @@ struct NativeSSOCommand: CommandGroup {
             JWKSCommand.self, MetadataCommand.self, ClientCommand.self, GroupCommand.self, ScopeCommand.self,
             RegistryFileCommand.self, SessionCommand.self, GrantCommand.self, DeviceCommand.self,
             AccountCommand.self, ProviderKeyCommand.self, SubjectPrefixCommand.self, RetentionCommand.self,
-            SweepCommand.self, AuditCommand.self, DatabaseCommand.self, ExplainCommand.self,
+            SweepCommand.self, AuditCommand.self, DatabaseCommand.self, RestoreCheckCommand.self, ExplainCommand.self,
         ])
 
     @OptionGroup var options: GlobalOptions

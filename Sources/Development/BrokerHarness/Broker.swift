@@ -37,8 +37,9 @@ package final class Broker: Sendable {
     package var pid: Int32 { process.pid }
 
     /// Starts it again, on the same ports, after its process has ended.
-    package func restart() throws {
-        let process = try Self.launch(configuration, environment, log)
+    /// - Parameter program: Another release of it.
+    package func restart(as program: String? = nil) throws {
+        let process = try Self.launch(configuration, environment, log, program)
         running.withLock { $0 = process }
     }
 
@@ -103,10 +104,11 @@ package final class Broker: Sendable {
     }
 
     private static func launch(
-        _ configuration: URL, _ environment: [String: String], _ log: URL
+        _ configuration: URL, _ environment: [String: String], _ log: URL, _ program: String? = nil
     ) throws -> ManagedProcess {
         try ManagedProcess(
-            try BuildProducts.path(of: "native-sso"), ["serve", "--config", configuration.path], name: "the broker",
+            try program ?? BuildProducts.path(of: "native-sso"), ["serve", "--config", configuration.path],
+            name: "the broker",
             environment: environment, log: log)
     }
 }

@@ -1,9 +1,11 @@
 import BrokerHarness
+import BrokerTesting
 import Foundation
 import NIOCore
 import StrictCoding
 
-/// A steady load on one broker for hours, and what grows meanwhile.
+/// A steady load on one broker for hours, and what grows meanwhile. Each second a login comes, one ends, and one of 100 days ago is
+/// swept.
 struct SoakRun {
     let installation: MeasuredInstallation
     let soak: SoakOptions
@@ -13,6 +15,8 @@ struct SoakRun {
     private static let connections = 16
     /// In seconds; shorter in a short run.
     private static let longestInterval = 60.0
+    /// In seconds, from a login to its end; shorter in a short run.
+    private static let longestLife = 60.0
     /// Seconds for which growth is judged.
     private static let judged = 1800.0
     private static let residentLimit = 1.0
@@ -23,15 +27,18 @@ struct SoakRun {
         let now = Int64(time(nil))
         let logins = try await SignedLogins.make(
             (0..<soak.logins).map { _ in Login.new() }, key: installation.key, at: now)
-        let newLogins = try await SignedLogins.make(
-            (0...Int(soak.seconds)).map { _ in Login.new() }, key: installation.key, at: now)
+        let comingLogins = (0...Int(soak.seconds)).map { _ in Login.new() }
+        let newLogins = try await SignedLogins.make(comingLogins, key: installation.key, at: now)
         return try await withOwnEventLoop { loop in
-            try await installation.base.withBroker { broker in try await run(broker, logins, newLogins, on: loop) }
+            try await installation.base.withBroker { broker in
+                try await run(broker, logins, newLogins, comingLogins, on: loop)
+            }
         }
     }
 
     private func run(
-        _ broker: Broker, _ logins: SignedLogins, _ newLogins: SignedLogins, on loop: any EventLoop
+        _ broker: Broker, _ logins: SignedLogins, _ newLogins: SignedLogins, _ comingLogins: [Login],
+        on loop: any EventLoop
     ) async throws -> (Section, growth: String?) {
         let apps = SampleApps.targets
         let families = TokenFamilies(count: logins.count)
@@ -56,6 +63,8 @@ struct SoakRun {
         async let arrivals = SteadyLoad.run(
             Exchanges(newLogins, apps: [apps[0]], range: 0..<newLogins.count), peer, connections: 1, perSecond: 1,
             until: end)
+        async let ended = Self.endLogins(
+            comingLogins, installation.key, after: min(Self.longestLife, soak.seconds / 4), at: broker, until: end)
         let samples: [Sample]
         do {
             samples = try await sampled(broker)
@@ -70,6 +79,7 @@ struct SoakRun {
             figure.count("wrong_answers", result.wrongAnswers)
             if figure.firstWrongAnswer == nil { figure.firstWrongAnswer = result.firstWrongAnswer }
         }
+        figure.count("sessions_ended", try await ended)
         let latencies = Latencies(microseconds: results.flatMap(\.latencies))
         let growth = Growth(samples)
         figure.add([
@@ -81,6 +91,60 @@ struct SoakRun {
         return (section(samples, figure), judgement(growth))
     }
 
+    /// Ends each new login by a logout token.
+    /// - Returns: How many.
+    private static func endLogins(
+        _ logins: [Login], _ key: TestKey, after life: Double, at broker: Broker, until end: LoadEnd
+    ) async throws -> Int {
+        let start = ContinuousClock.now
+        for (number, login) in logins.enumerated() {
+            try await Task.sleep(until: start + .seconds(life + Double(number)), clock: .continuous)
+            guard end.isAfter(ProcessClock.monotonic) else { return number }
+            let token = LogoutToken(
+                issuer: SampleApps.issuer, audience: SampleApps.source, sid: login.sid, key: key)
+            let answer = try await broker.logout(token)
+            guard answer.status == 200 else { throw ManagedProcess.Failure(description: "a logout: \(answer.text)") }
+        }
+        return logins.count
+    }
+
+    /// Puts sessions that ended long ago into the tables, and sweeps them.
+    private func sweep(_ count: Int) async throws {
+        let sql = Self.oldSessions.replacing("COUNT", with: String(count))
+        _ = try await installation.cluster.sql(sql, database: installation.database)
+        try await installation.base.command("sweep", "--execute", "--reason", "soak")
+        let left = try await installation.cluster.sql(Self.countOld, database: installation.database)
+        guard left.trimmingCharacters(in: .whitespacesAndNewlines) == "0" else {
+            throw ManagedProcess.Failure(description: "\(left) sessions were not swept")
+        }
+    }
+
+    /// As a superuser: the triggers forbid such rows.
+    private static let oldSessions = """
+        BEGIN;
+        SET LOCAL session_replication_role = replica;
+        WITH old AS (
+            SELECT (lpad(to_hex((extract(epoch FROM now() - interval '100 days') * 1000)::bigint + i), 12, '0') || '7'
+                || substr(md5(random()::text), 1, 3) || '8' || substr(md5(random()::text), 1, 15))::uuid AS id
+            FROM generate_series(1, COUNT) AS i
+        ), sessions AS (
+            INSERT INTO native_sso.session (session_id, issuer, sid, idp_issuer, idp_sid, subject, device_digest,
+                source_client_id, created_at, expires_at, last_used_at, ended_at, end_reason)
+            SELECT id, '\(SampleApps.issuer)', sha256(id::text::bytea), '\(SampleApps.issuer)', sha256(id::text::bytea), 'old',
+                sha256(id::text::bytea), '\(SampleApps.source)', now() - interval '100 days', now() - interval '99 days',
+                now() - interval '99 days', now() - interval '99 days', 'logout'
+            FROM old
+        )
+        INSERT INTO native_sso.sso_grant (grant_id, session_id, client_id, source_client_id, device_digest, generation,
+            rotated_at, scope, audiences, amr, created_at, expires_at)
+        SELECT id, id, '\(SampleApps.targets[0])', '\(SampleApps.source)', sha256(id::text::bytea), 1,
+            now() - interval '100 days', '{openid}', '{a}', '{}', now() - interval '100 days', now() - interval '99 days'
+        FROM old;
+        COMMIT;
+        """
+    private static let countOld =
+        "SELECT count(*) FROM native_sso.session WHERE created_at < now() - interval '90 days';"
+
     /// From the begin of the load to its end.
     private func sampled(_ broker: Broker) async throws -> [Sample] {
         let start = ProcessClock.monotonic
@@ -89,6 +153,7 @@ struct SoakRun {
         var samples: [Sample] = []
         for number in 0...Int(soak.seconds / interval) {
             try await Task.sleep(until: clock + .seconds(Double(number) * interval), clock: .continuous)
+            try await sweep(max(Int(interval), 1))
             let sample = try await Sample(broker, installation, since: start)
             samples.append(sample)
             if number.isMultiple(of: 10) {

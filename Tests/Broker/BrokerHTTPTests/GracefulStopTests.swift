@@ -1,9 +1,11 @@
 import BrokerTesting
+import Dispatch
 import Glibc
 import NIOCore
 import NIOPosix
 import NativeSSO
 import StrictCoding
+import Synchronization
 import Testing
 
 @testable import BrokerHTTP
@@ -121,6 +123,36 @@ struct GracefulStopTests {
                 await #expect(busy.lastAnswer() == nil)
             }
         }
+    }
+
+    @Test("A pass through the event loops ends only when each has run a task, as the watchdog needs it")
+    func hungEventLoop() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+        var options = TestBroker.Options()
+        options.eventLoopGroup = group
+        try await TestBroker.run(options) { broker async throws in
+            let server = try #require(broker.server)
+            await server.passEventLoops()
+            let loops = Array(group.makeIterator())
+            let (hangs, begins) = AsyncStream.makeStream(of: Void.self)
+            let release = DispatchSemaphore(value: 0)
+            loops[1].execute {
+                begins.finish()
+                release.wait()
+            }
+            for await _ in hangs {}
+            let passed = Mutex(false)
+            async let pass: Void = {
+                await server.passEventLoops()
+                passed.withLock { $0 = true }
+            }()
+            try await loops[0].submit {}.get()
+            #expect(!passed.withLock { $0 })
+            release.signal()
+            await pass
+            #expect(passed.withLock { $0 })
+        }
+        try await group.shutdownGracefully()
     }
 
     @Test("An occupied port is an error at the start")

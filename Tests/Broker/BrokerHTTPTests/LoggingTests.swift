@@ -94,6 +94,34 @@ struct LoggingTests {
         #expect(told.reduce(0, +) == Int64(sink.droppedLines))
         #expect(text.hasSuffix(#""msg":"again"}"# + "\n"))
     }
+
+    @Test("A full disk loses lines, which are counted, and reported once when it takes lines again")
+    func fullDisk() throws {
+        let full = open("/dev/full", O_WRONLY)
+        try #require(full >= 0)
+        defer { close(full) }
+        let sink = LogSink(fileDescriptor: full)
+        let logger = Logger(label: "x") { _ in LogFormat.text.handler(sink: sink, now: { Self.time }) }
+        for index in 0..<3 {
+            logger.info("lost \(index)")
+            sink.flush()
+        }
+        #expect(sink.droppedLines == 3)
+        let pipe = try Pipe()
+        try #require(dup2(pipe.writeEnd, full) == full)
+        for _ in 0..<2 {
+            logger.info("again")
+            sink.flush()
+        }
+        #expect(
+            pipe.read() == """
+                08:49:37.000042 INFO     again
+                08:49:37.000042 ERROR    log lines lost lines=3
+                08:49:37.000042 INFO     again
+
+                """)
+        #expect(sink.droppedLines == 3)
+    }
 }
 
 /// A pipe whose read end does not block.

@@ -20,7 +20,7 @@ struct LogoutEndpointTests {
             #expect(answer.values("cache-control") == ["no-store"])
             let record = try #require(broker.domain.logouts.records.first)
             #expect(record.issuer == Domain.issuer)
-            #expect(record.subject == .session(Domain.sessionID))
+            #expect(record.sidDigest == Domain.sessionID.digest && record.user == nil)
             #expect(answer.values("x-request-id") == [record.requestID.description])
             #expect(record.rememberedUntil > broker.domain.clock.now)
             #expect(broker.log.all.contains(#""sessions_ended":1"#))

@@ -67,6 +67,27 @@ struct ServiceTests {
         }
     }
 
+    @Test func `it serves although the disk of its log is full, and counts the lost lines`() async throws {
+        try await Installation.withSchema { installation in
+            try await installation.registerApps()
+            let broker = try Broker(
+                configuration: URL(filePath: installation.file("native-sso.yaml")), log: URL(filePath: "/dev/full"),
+                environment: installation.serviceEnvironment)
+            try await broker.untilReady()
+            let answer = try await HTTPRequest.token(Login(installation, sid: "sid-1").exchange(by: "app2").parameters)
+                .send(to: broker.publicPort)
+            #expect(answer.status == 200, "\(answer.text)")
+            let lost = try await eventually("the line of the request is counted") {
+                let metrics = try await broker.get("/metrics").text
+                let line = metrics.split(separator: "\n").first { $0.hasPrefix("native_sso_log_lines_dropped_total ") }
+                return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+            }
+            // A line, and not its octets again and again.
+            #expect(lost < 100)
+            try await broker.stop()
+        }
+    }
+
     @Test func `without the manager's socket it says which unit to enable, and is not worth a restart`() async throws {
         try await Installation.withSchema { installation in
             let outcome = try await installation.run(["serve"], environment: variables(installation, [:]))

@@ -104,7 +104,7 @@ import Testing
             let before = try await database.counts().sessions
             _ = try await database.service.query(
                 LogoutStatements.begin,
-                [.bytes(record.digest), .text(Self.issuer.string)] + record.subject.names
+                [.bytes(record.digest), .text(Self.issuer.string)] + record.names
                     + [
                         try .instant(record.issuedAt), .uuid(record.proposedSessionRowID), .bool(false),
                         .text(record.cause.rawValue),

@@ -22,11 +22,12 @@ import Testing
 
     private static func signOut(
         _ database: PostgresFixture, _ device: DeviceDigest, of client: ClientID = two, holding grant: UniqueID? = nil
-    ) async throws -> Int64 {
+    ) async throws -> Int {
         // Another issuer of the same device value is asked for, too.
         try await PostgresRevocationRegistry(database: database.service).signOut(
             [issuer: device, Issuer(validated: "https://other.example.com"): try digest(99)], of: client,
-            holding: grant, requestID: request)
+            holding: grant, requestID: request
+        ).count
     }
 
     @Test func aGrantEndsOnceAndStaysEnded() async throws {

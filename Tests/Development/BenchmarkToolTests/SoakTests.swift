@@ -22,6 +22,7 @@ import Testing
             #expect(samples.count == 9 && samples.allSatisfy { $0 > 0 }, "\(name): \(samples)")
         }
         // New logins came meanwhile.
+        #expect(figure.number("sessions_ended")?.int64 ?? 0 > 0)
         let rows = try #require(soak.array("rows")?.compactMap { $0.number?.int64 })
         #expect(rows[8] > rows[0])
         let charts = try ReportCharts(report: Array(result.output.utf8)).charts

@@ -12,8 +12,6 @@ enum Catalogue {
         case refusal(file: String, words: String)
         /// The same, but the broker deliberately differs from the catalogue.
         case differs(file: String, words: String, because: String)
-        /// The feature does not exist yet.
-        case waits(String)
         /// The attacked feature does not exist by design.
         case doesNotApply(String)
     }
@@ -58,10 +56,6 @@ enum Catalogue {
 
     static func differs(_ ids: String..., in file: String, _ words: String, because reason: String) -> [Case] {
         ids.map { Case(id: $0, place: .differs(file: file, words: words, because: reason)) }
-    }
-
-    static func waits(_ ids: String..., for what: String) -> [Case] {
-        ids.map { Case(id: $0, place: .waits(what)) }
     }
 
     static func doesNotApply(_ ids: String..., because reason: String) -> [Case] {

@@ -42,7 +42,7 @@ struct CatalogueTests {
             case .refusal(let file, let words):
                 let source = try Self.text(of: file)
                 #expect(Self.quotes(source, words), "\(entry.id): \(file)")
-            case .row, .waits, .doesNotApply: continue
+            case .row, .doesNotApply: continue
             }
         }
     }
@@ -98,9 +98,6 @@ struct CatalogueTests {
         for entry in Catalogue.cases {
             switch entry.place {
             case .row, .test, .refusal: continue
-            case .waits(let what):
-                #expect(!what.isEmpty)
-                print("\(entry.id) waits for \(what)")
             case .differs(_, _, because: let reason):
                 #expect(!reason.isEmpty)
                 print("\(entry.id) differs: \(reason)")

@@ -16,8 +16,12 @@ package struct LogoutRecord: Sendable {
     package let cause: LogoutCause
     /// The identity provider whose sessions end.
     package let issuer: Issuer
-    /// The session or user that the token names.
-    package let subject: LogoutSubject
+    /// SHA-256 of the `sid` of the session that the token names, if it names one.
+    package let sidDigest: [UInt8]?
+    /// The user whose sessions end, if they do.
+    package let user: Subject?
+    /// Whether, of the sessions of ``user``, only those without `sid` end.
+    package let limitsUserToSessionsWithoutSID: Bool
     /// `iat` of the token, or `event_timestamp` of the event: later logins are not meant.
     package let issuedAt: UnixTime
     /// Identifies the token of its kind: SHA-256 over its issuer and `jti`.
@@ -32,12 +36,33 @@ package struct LogoutRecord: Sendable {
         self.requestID = requestID
         cause = signal.cause
         issuer = signal.issuer
-        subject = signal.subject
+        sidDigest = signal.subject.session?.digest
+        user = signal.subject.user
+        limitsUserToSessionsWithoutSID = signal.subject.limitsUserToSessionsWithoutSID
         issuedAt = signal.effectiveAt
         // An issuer contains no NUL, so this digest cannot match a `jti` of another issuer.
         digest = Array(SHA256.hash(data: Array(signal.signer.string.utf8) + [0] + Array(signal.tokenID.utf8)))
         // A minute more, for the clocks of the brokers.
         rememberedUntil = signal.refusedAfter.adding(60)
+        proposedSessionRowID = .timeOrdered(milliseconds: UInt64(clamping: milliseconds), using: &randomness)
+    }
+
+    /// A logout that a journal has, for a registry that lost it.
+    package init(
+        cause: LogoutCause, issuer: Issuer, sidDigest: [UInt8]?, user: Subject?, limitsUserToSessionsWithoutSID: Bool,
+        issuedAt: UnixTime, digest: [UInt8], requestID: UniqueID, milliseconds: Int64
+    ) {
+        var randomness = SystemRandomNumberGenerator()
+        self.requestID = requestID
+        self.cause = cause
+        self.issuer = issuer
+        self.sidDigest = sidDigest
+        self.user = user
+        self.limitsUserToSessionsWithoutSID = limitsUserToSessionsWithoutSID
+        self.issuedAt = issuedAt
+        self.digest = digest
+        // The broker would refuse the token for its age by now.
+        rememberedUntil = UnixTime(seconds: milliseconds / 1000).adding(60)
         proposedSessionRowID = .timeOrdered(milliseconds: UInt64(clamping: milliseconds), using: &randomness)
     }
 }

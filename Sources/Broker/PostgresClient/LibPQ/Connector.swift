@@ -56,7 +56,11 @@ struct Connector: Sendable {
         try connection.run("LISTEN native_sso_session", deadline: deadline)
         try other.run("NOTIFY native_sso_session, '\(payload)'", deadline: deadline)
         let wait = MonotonicTime.after(configuration.connectTimeout / 2)
-        guard try connection.hears(payload, until: wait) else { return false }
+        guard try connection.hears(payload, until: wait) else {
+            // The LISTEN is in a server process that others use, too. The pooler gives the process that it used last.
+            _ = try? connection.run("UNLISTEN native_sso_session", deadline: deadline)
+            return false
+        }
         try connection.run("UNLISTEN native_sso_session", deadline: deadline)
         _ = try connection.notifications()
         return try connection.apply(sessionSettings, inProcess: process, deadline: deadline)

@@ -29,6 +29,7 @@ struct Configuration: Sendable {
     let tokens: Tokens
     let dpop: DPoP
     let limits: RequestLimits
+    let audit: Audit
     let log: Log
 
     /// `nil` only if a problem was reported. Reads every section, even after an invalid one.
@@ -74,6 +75,7 @@ struct Configuration: Sendable {
         ) {
             RequestLimits(reading: $0, tellsCallersApart: publicListener?.tellsCallersApart ?? true)
         }
+        audit = root.audit()
         log = root.section("log", help: "The log on standard error.") { Log(reading: $0) }
         (identityProviders, subjects) = IdentityProvider.all(reading: root, brokerIssuer: given, sessions)
         IdentityProvider.checkEvents(of: identityProviders, backchannel, root)

@@ -13,6 +13,10 @@ extension Section {
         section("keys", help: "The broker's private keys.") { Configuration.Keys(reading: $0) }
     }
 
+    func audit() -> Configuration.Audit {
+        section("audit", help: "What is kept outside the database.") { Configuration.Audit(reading: $0) }
+    }
+
     func sessions() -> Configuration.Sessions {
         section("sessions", help: "How long a login may be used.") { Configuration.Sessions(reading: $0) }
     }

@@ -75,7 +75,9 @@ extension Broker {
         return hasPassed
     }
 
-    private var startChecks: StartChecks { StartChecks(configuration: configuration, database: pool, logger: logger) }
+    private var startChecks: StartChecks {
+        StartChecks(configuration: configuration, database: pool, journal: journal, logger: logger)
+    }
 
     /// A schema that does not fit leaves the broker not ready until someone migrates. The log says what to do.
     private func reportSchema() async {

@@ -86,9 +86,10 @@ extension Broker {
     private func tokenEndpoint(
         _ clients: ClientIdentification, _ metrics: BrokerMetrics, _ limiter: RequestLimiter
     ) -> TokenEndpoint {
-        let registry = PostgresGrantRegistry(
+        let grants = PostgresGrantRegistry(
             exchanges: databaseTimes.measuring(.exchange, on: lanes),
             refreshes: databaseTimes.measuring(.refresh, on: lanes))
+        let registry: any GrantRegistry = journal.map { JournalledGrants(registry: grants, journal: $0) } ?? grants
         let lifetimes = configuration.lifetimes
         let mint = TokenMint(
             issuer: configuration.issuer, signer: ring, refreshTokens: ring, lifetimes: lifetimes,
@@ -196,8 +197,10 @@ extension Broker {
         _ backchannel: Configuration.Backchannel, _ logout: LogoutEndpoint?, _ events: SecurityEventEndpoint?,
         _ clients: ClientIdentification, _ metrics: BrokerMetrics, _ limiter: RequestLimiter
     ) -> BackchannelEndpoint {
-        let registry = PostgresRevocationRegistry(
+        let ends = PostgresRevocationRegistry(
             database: databaseTimes.measuring(.revocation, on: shared), atOnce: max(configuration.database.pool / 4, 1))
+        let registry: any RevocationRegistry =
+            journal.map { JournalledRevocations(registry: ends, journal: $0, clock: clock) } ?? ends
         return BackchannelEndpoint(
             revocation: backchannel.revokes
                 ? Revocation(

@@ -24,7 +24,9 @@ struct Broker: Sendable {
     /// The shared part of the pool for enrolments, codes and logouts. Readiness, snapshots, keys and the audit need
     /// the rest.
     let shared: BoundedExecutor
-    let logouts: PostgresLogoutRegistry
+    /// `nil`: none is configured.
+    let journal: EndJournal?
+    let logouts: any LogoutRegistry
     let ring = KeyRing()
     let keys: KeyRefresh
     let commits: CommitProbe
@@ -57,6 +59,7 @@ struct Broker: Sendable {
         tls = configuration.tlsFiles.map { $0.map { CurrentTLSIdentity($0.identity) } }
         let provider = try configuration.keys.provider()
         try provider.check()
+        try configuration.audit.journal.map { try EndJournal(path: $0).check() }
         let connection = try configuration.database.connection(pool: configuration.database.pool)
 
         // Nothing below may throw: HTTP clients must be shut down before release.
@@ -66,8 +69,12 @@ struct Broker: Sendable {
         let pool = ConnectionPool(connection, history: history) { connections.note($0) }
         self.pool = pool
         shared = BoundedExecutor(pool, atOnce: max(configuration.database.pool - 2, 1))
-        logouts = PostgresLogoutRegistry(
+        let journal = configuration.audit.journal.map { EndJournal(path: $0) }
+        self.journal = journal
+        let logouts = PostgresLogoutRegistry(
             database: databaseTimes.measuring(.logout, on: shared), atOnce: max(configuration.database.pool * 3 / 8, 1))
+        let clock = clock
+        self.logouts = journal.map { JournalledLogouts(registry: logouts, journal: $0, clock: clock) } ?? logouts
         keys = KeyRefresh(
             store: SigningKeyStore(database: pool), provider: provider, replica: configuration.keys.replica, ring: ring,
             logger: logger)
@@ -81,7 +88,7 @@ struct Broker: Sendable {
             lostAuditEvents.add(Int64(lost))
             logger.error("audit events lost", metadata: ["events": .stringConvertible(lost)])
         }
-        let (unpinned, store, ring, clock) = (DocumentClient(), ProviderKeyStore(database: pool), ring, clock)
+        let (unpinned, store, ring) = (DocumentClient(), ProviderKeyStore(database: pool), ring)
         var (documents, codes) = ([unpinned], [Issuer: TokenEndpointClient]())
         var eventKeys: [EventKeys] = []
         providers = configuration.identityProviders.filter { !$0.isDisabled }.map { provider in

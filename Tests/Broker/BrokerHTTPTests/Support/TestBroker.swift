@@ -41,6 +41,8 @@ struct TestBroker: Sendable {
         var movesLogout = false
         /// Whether an address may begin a TLS handshake.
         var admitsHandshake: @Sendable (ClientAddress) -> Bool = { _ in true }
+        /// One loop per core where `nil`.
+        var eventLoopGroup: (any EventLoopGroup)?
     }
 
     let domain: Domain
@@ -52,13 +54,15 @@ struct TestBroker: Sendable {
     let check = SwitchableCheck()
     let keys = StubKeys()
     private(set) var ports: BrokerServer.Ports
+    /// `nil` before the start.
+    private(set) var server: BrokerServer?
     private let group: GroupBox
 
     /// Runs a broker around `body`, and waits until it has stopped.
     static func run(_ options: Options = Options(), _ body: (TestBroker) async throws -> Void) async throws {
         let broker = try TestBroker()
         let started = OneTime<Result<BrokerServer.Ports, any Error>>()
-        let group = broker.serviceGroup(options, started)
+        let (group, server) = broker.serviceGroup(options, started)
         broker.group.value.withLock { $0 = group }
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {
@@ -71,6 +75,7 @@ struct TestBroker: Sendable {
             }
             var running = broker
             running.ports = try await started.value().get()
+            running.server = server
             let result: Result<Void, any Error>
             do {
                 result = .success(try await body(running))
@@ -97,7 +102,7 @@ struct TestBroker: Sendable {
     }
 
     private func serviceGroup(_ options: Options, _ started: OneTime<Result<BrokerServer.Ports, any Error>>)
-        -> ServiceGroup
+        -> (ServiceGroup, BrokerServer)
     {
         let logger = Logger(label: "broker") { _ in log.handler() }
         let registry: any GrantRegistry =
@@ -172,9 +177,9 @@ struct TestBroker: Sendable {
                 endpoint: backchannel, address: .init(port: 0), limits: options.limits,
                 trustedProxies: options.trustedProxies, identity: options.identity),
             readiness: readiness, clock: domain.clock, connections: connections,
-            admitsHandshake: options.admitsHandshake, logger: logger,
+            admitsHandshake: options.admitsHandshake, eventLoopGroup: options.eventLoopGroup, logger: logger,
             onStarted: { started.set(.success($0)) })
-        return ServiceGroup(configuration: ServiceGroupConfiguration(services: [server], logger: logger))
+        return (ServiceGroup(configuration: ServiceGroupConfiguration(services: [server], logger: logger)), server)
     }
 }
 

@@ -1,4 +1,5 @@
 import BrokerHarness
+import Foundation
 import PrivateCluster
 import Testing
 
@@ -20,17 +21,40 @@ import Testing
         COMMIT;
         """
 
+    /// The program of the release before this one.
+    private static let previous = ProcessInfo.processInfo.environment["PREVIOUS_RELEASE"]
+
+    /// The other way around: this schema came first, then one broker after another.
+    @Test(.enabled(if: previous != nil, "deploy/verify release runs it"))
+    func thePreviousReleaseServesBesideThisSchema() async throws {
+        let previous = try #require(Self.previous)
+        try await undergo { run, _ in
+            for index in 0...1 { try await run.restart(index, by: 15, untilReady: true, as: previous) }
+            try await run.untilAnswered(400)
+            try await run.restart(0, by: 15, untilReady: true)
+            try await run.untilAnswered(400)
+        }
+    }
+
     @Test func theseBrokersServeBesideTheNextSchema() async throws {
-        let fixture = try await ReplicatedFixture()
-        let run = try await LedgerRun(.chosen, fixture.apps)
-        let figures = try await run.execute {
-            try await run.untilAnswered(200)
+        try await undergo { run, fixture in
             try await fixture.pair.primary.psql(Self.next, database: fixture.installation.database)
             // The brokers read the registry and make their plans anew.
             try await run.untilAnswered(400)
             // A broker of this release can also start beside it.
             try await run.restart(0, by: 15, untilReady: true)
             try await run.untilAnswered(200)
+        }
+    }
+
+    private func undergo(_ upgrade: @escaping @Sendable (LedgerRun, ReplicatedFixture) async throws -> Void)
+        async throws
+    {
+        let fixture = try await ReplicatedFixture()
+        let run = try await LedgerRun(.chosen, fixture.apps)
+        let figures = try await run.execute {
+            try await run.untilAnswered(200)
+            try await upgrade(run, fixture)
         }
         for broker in run.wire.brokers { #expect(try await broker.readiness() == 200) }
         let entries = run.ledger.entries

@@ -107,12 +107,14 @@ final class LedgerRun: Sendable {
     var random: SeededRandom { SeededRandom(seed: options.seed ^ 0x6c65_6467_6572) }
 
     /// Stops or kills a broker and starts it again.
-    /// - Parameter untilReady: Waits until it serves; otherwise until it listens.
-    func restart(_ index: Int, by signal: Int32, untilReady: Bool = false) async throws {
+    /// - Parameters:
+    ///   - untilReady: Waits until it serves; otherwise until it listens.
+    ///   - program: Another release of it.
+    func restart(_ index: Int, by signal: Int32, untilReady: Bool = false, as program: String? = nil) async throws {
         let (broker, from) = (wire.brokers[index], ledger.now)
         broker.process.signal(signal)
         _ = await broker.process.exitStatus
-        try broker.restart()
+        try broker.restart(as: program)
         if untilReady { try await broker.untilReady() } else { try await broker.untilAlive() }
         let downtime = Downtime(broker: index, from: from, until: ledger.now)
         state.withLock { $0.figures.downtimes.append(downtime) }
