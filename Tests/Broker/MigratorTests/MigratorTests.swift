@@ -93,8 +93,8 @@ import Testing
             try await service.waitUntilConnected(within: .seconds(20))
             let found = try await Migrator.incompatibility(of: service)
             #expect(found == nil)
-            let older = try await Migrator.incompatibility(of: service, with: Migrations.all.filter { $0.version != 6 })
-            #expect(older == .databaseIsNewer(file: "0006_ended_sessions.sql"))
+            let older = try await Migrator.incompatibility(of: service, with: Migrations.all.filter { $0.version != 7 })
+            #expect(older == .databaseIsNewer(file: "0007_web_handoffs.sql"))
             await service.shutdown()
         }
     }

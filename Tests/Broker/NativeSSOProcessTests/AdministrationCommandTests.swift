@@ -202,6 +202,18 @@ struct AdministrationCommandTests {
             #expect(try await ceiling() == ["openid"])
             #expect(try await ceiling("--no-scope-ceiling") == nil)
             #expect(try await ceiling() == nil)
+            func handoff(_ arguments: String...) async throws -> JSONObject {
+                let outcome = try await installation.run(["--json"] + member + arguments)
+                return try #require(try JSONReader.parse(Array(outcome.output.utf8)).object)
+            }
+            let origins = ["https://web.example.com", "http://localhost:9000"]
+            let given = try await handoff(
+                "--handoff", "dpop", "--handoff-origin", origins[0], "--handoff-origin", origins[1])
+            #expect(given.string("handoff") == "dpop" && given.strings("handoff_origins") == origins)
+            let kept = try await handoff()
+            #expect(kept.string("handoff") == "dpop" && kept.strings("handoff_origins") == origins)
+            let removed = try await handoff("--no-handoff", "--no-handoff-origins")
+            #expect(removed.string("handoff") == nil && removed.strings("handoff_origins") == nil)
 
             try await installation.succeed("scope", "add", "orders", "--requires-consent")
             #expect(try await installation.object("scope", "add", "orders").bool("requires_consent") == true)
@@ -269,6 +281,9 @@ struct AdministrationCommandTests {
         ["client", "add", "\u{1B}[2J", "--audience", "a"], ["scope", "add", "two words"],
         ["group", "member", "add", "g", "c", "--role", "king"],
         ["group", "member", "add", "g", "c", "--role", "both", "--scope-ceiling", "a", "--no-scope-ceiling"],
+        ["group", "member", "add", "g", "c", "--role", "both", "--handoff", "always"],
+        ["group", "member", "add", "g", "c", "--role", "both", "--handoff", "dpop", "--no-handoff"],
+        ["group", "member", "add", "g", "c", "--role", "both", "--handoff-origin", "https://web.example.com/path"],
         ["session", "end"],
         ["session", "end", "--all", "--sub", "x"],
         ["session", "list", "--sid", "a", "--sub", "b"], ["session", "list", "--limit", "0"],

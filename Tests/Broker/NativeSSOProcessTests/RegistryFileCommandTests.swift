@@ -29,6 +29,8 @@ struct RegistryFileCommandTests {
               - client_id: app2
                 role: both
                 scope_ceiling: [openid]
+                handoff: bearer
+                handoff_origins: ["https://web.example.com"]
         scopes:
           - scope: payments
             requires_consent: true
@@ -146,6 +148,8 @@ struct RegistryFileCommandTests {
                 """)
             let members = try await installation.object("group", "show", "vendor").array("members")
             #expect(members?.last?.object?.strings("scope_ceiling") == nil)
+            #expect(members?.last?.object?.string("handoff") == "bearer")
+            #expect(members?.last?.object?.strings("handoff_origins") == ["https://web.example.com"])
         }
     }
 

@@ -10,6 +10,7 @@ extension Readers {
         Parameter.assertion, Parameter.clientAssertion, Parameter.clientAssertionType, Parameter.audience,
         Parameter.resource, Parameter.requestedTokenType, Parameter.subjectToken, Parameter.subjectTokenType,
         Parameter.actorToken, Parameter.actorTokenType, Parameter.deviceID, Parameter.deviceSecret,
+        Parameter.handoffClient, Parameter.handoffOrigin, Parameter.handoffChallenge, Parameter.handoffVerifier,
     ]
 
     /// What was read of a form and written again reads the same; so do the requests that are made of it.
@@ -32,6 +33,14 @@ extension Readers {
         let read: Scope??
         switch grantType {
         case .tokenExchange where reader.asksForIDToken: read = (try? reader.enrolment()).map(\.scope)
+        case .tokenExchange where reader.asksForHandoff:
+            let request = try? reader.handoff()
+            try request.map { try holdOrigin($0.origin) }
+            read = request.map(\.exchange.scope)
+        case .tokenExchange where reader.redeemsHandoff:
+            let request = try? reader.redemption()
+            try request.map { try holdOrigin($0.origin) }
+            read = request.map(\.scope)
         case .tokenExchange: read = (try? reader.exchange()).map(\.scope)
         case .authorizationCode: read = (try? reader.code(origin: nil, at: [])).map(\.scope)
         case .refreshToken: read = (try? reader.refresh()).map(\.scope)
@@ -42,6 +51,13 @@ extension Readers {
             try hold(same(again?.tokens, scope.tokens), "a scope is not read as it was written")
         }
         return true
+    }
+
+    /// An origin has one way to be written, and no path.
+    private static func holdOrigin(_ origin: WebOrigin) throws {
+        let text = origin.string
+        try hold(text.lowercased() == text && text.utf8.count { $0 == UInt8(ascii: "/") } == 2, "an odd origin")
+        try hold(!text.utf8.contains { $0 <= 0x20 || $0 > 0x7E || "?#@\\".utf8.contains($0) }, "an odd origin")
     }
 
     private static let client = Client(

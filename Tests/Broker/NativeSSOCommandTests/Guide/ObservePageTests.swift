@@ -145,7 +145,7 @@ extension GuidePageTests {
         "events": "How many audit events were lost.",
         "file": "The configuration file.",
         "grant":
-            "The kind of request: `token_exchange`, `enrolment`, `refresh_token`, `authorization_code`, `revocation`, `introspection`, `event_poll` or `none`.",
+            "The kind of request: `token_exchange`, `enrolment`, `handoff`, `handoff_redemption`, `refresh_token`, `authorization_code`, `revocation`, `introspection`, `event_poll` or `none`.",
         "internal": "The port of the internal listener.",
         "issuer": "The identity provider. Of a request: the one of its token, or the one that it named.",
         "key": "The RFC 7638 thumbprint of a key.",
@@ -219,6 +219,7 @@ extension GuidePageTests {
             case .requestRefused: "client_unknown"
             case .exchangeRefused, .refreshRefused: "device_blocked"
             case .enrolmentRefused: "enrolment_token_used"
+            case .handoffRefused: "handoff_code_used"
             case .logoutRefused: "logout_token_aud"
             case .codeOrphaned: RevocationOutcome.revoked.rawValue
             case .logoutRecorded: "session"
@@ -231,7 +232,7 @@ extension GuidePageTests {
             client: ClientID("APP"), session: session, grant: grant, reason: reason, actor: "OPERATOR",
             details: """
                 {"file":"FILE","changes":"3","issuer":"ISSUER","client_id":"APP","kid":"KID","group_id":"GROUP","role":"both","scope":"SCOPE",\
-                "scope_ceiling":"SCOPE","requires_consent":"true","thumbprint":"THUMBPRINT","use":"access_token",\
+                "scope_ceiling":"SCOPE","handoff":"bearer","web_client":"WEB-APP","app":"APP","made_by":"REQUEST","requires_consent":"true","thumbprint":"THUMBPRINT","use":"access_token",\
                 "state":"active","session_days":90,"audit_days":90,"sessions_ended":1}
                 """, issuer: Issuer("ISSUER"), sidDigest: "DIGEST", sourceClient: ClientID("SOURCE-APP"),
             group: GroupID("GROUP"), trace: nil,
