@@ -12,48 +12,79 @@ let strict: [SwiftSetting] = [
 // The targets that talk to C: every unsafe use is marked in the source.
 let strictWithC: [SwiftSetting] = strict + [.strictMemorySafety()]
 
+// What needs a package. A package is resolved only where one of its traits is enabled: an app that takes `NativeSSOClient` with
+// `traits: []` gets swift-crypto and nothing else.
+let forAPIs: TargetDependencyCondition? = .when(traits: ["API", "Programs"])
+let forPrograms: TargetDependencyCondition? = .when(traits: ["Programs"])
+
 extension Target.Dependency {
-    static let argumentParser: Self = .product(name: "ArgumentParser", package: "swift-argument-parser")
-    static let asyncHTTPClient: Self = .product(name: "AsyncHTTPClient", package: "async-http-client")
-    static let deque: Self = .product(name: "DequeModule", package: "swift-collections")
+    static let argumentParser: Self = .product(
+        name: "ArgumentParser", package: "swift-argument-parser", condition: forPrograms)
+    static let asyncHTTPClient: Self = .product(
+        name: "AsyncHTTPClient", package: "async-http-client", condition: forAPIs)
+    static let deque: Self = .product(name: "DequeModule", package: "swift-collections", condition: forPrograms)
     static let crypto: Self = .product(name: "Crypto", package: "swift-crypto")
     static let cryptoExtras: Self = .product(name: "CryptoExtras", package: "swift-crypto")
-    static let hummingbird: Self = .product(name: "Hummingbird", package: "hummingbird")
-    static let hummingbirdTesting: Self = .product(name: "HummingbirdTesting", package: "hummingbird")
-    static let httpTypes: Self = .product(name: "HTTPTypes", package: "swift-http-types")
-    static let jwtKit: Self = .product(name: "JWTKit", package: "jwt-kit")
-    static let logging: Self = .product(name: "Logging", package: "swift-log")
-    static let nioCore: Self = .product(name: "NIOCore", package: "swift-nio")
-    static let nioPosix: Self = .product(name: "NIOPosix", package: "swift-nio")
-    static let nioEmbedded: Self = .product(name: "NIOEmbedded", package: "swift-nio")
-    static let nioHTTP1: Self = .product(name: "NIOHTTP1", package: "swift-nio")
-    static let nioHTTP2: Self = .product(name: "NIOHTTP2", package: "swift-nio-http2")
-    static let nioHPACK: Self = .product(name: "NIOHPACK", package: "swift-nio-http2")
-    static let nioTLS: Self = .product(name: "NIOTLS", package: "swift-nio")
-    static let nioSSL: Self = .product(name: "NIOSSL", package: "swift-nio-ssl")
-    static let serviceLifecycle: Self = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-    static let unixSignals: Self = .product(name: "UnixSignals", package: "swift-service-lifecycle")
+    static let hummingbird: Self = .product(name: "Hummingbird", package: "hummingbird", condition: forAPIs)
+    static let hummingbirdTesting: Self = .product(
+        name: "HummingbirdTesting", package: "hummingbird", condition: forPrograms)
+    static let httpTypes: Self = .product(name: "HTTPTypes", package: "swift-http-types", condition: forAPIs)
+    static let jwtKit: Self = .product(name: "JWTKit", package: "jwt-kit", condition: forPrograms)
+    static let logging: Self = .product(name: "Logging", package: "swift-log", condition: forPrograms)
+    static let nioCore: Self = .product(name: "NIOCore", package: "swift-nio", condition: forAPIs)
+    static let nioPosix: Self = .product(name: "NIOPosix", package: "swift-nio", condition: forPrograms)
+    static let nioEmbedded: Self = .product(name: "NIOEmbedded", package: "swift-nio", condition: forPrograms)
+    static let nioHTTP1: Self = .product(name: "NIOHTTP1", package: "swift-nio", condition: forAPIs)
+    static let nioHTTP2: Self = .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: forPrograms)
+    static let nioHPACK: Self = .product(name: "NIOHPACK", package: "swift-nio-http2", condition: forPrograms)
+    static let nioTLS: Self = .product(name: "NIOTLS", package: "swift-nio", condition: forPrograms)
+    static let nioSSL: Self = .product(name: "NIOSSL", package: "swift-nio-ssl", condition: forPrograms)
+    static let serviceLifecycle: Self = .product(
+        name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: forPrograms)
+    static let unixSignals: Self = .product(
+        name: "UnixSignals", package: "swift-service-lifecycle", condition: forPrograms)
+}
+
+/// A version and the later ones without a breaking change, so that the pins of an app or API do not conflict.
+///
+/// The scripts of `deploy` set the variable: warnings are errors, and a build of this revision is the same build everywhere.
+func from(_ version: Version) -> Range<Version> {
+    let isExact = Context.environment["NATIVE_SSO_EXACT_DEPENDENCIES"] != nil
+    let (major, minor, patch) = (version.major, version.minor, version.patch)
+    return version..<(isExact ? Version(major, minor, patch + 1) : Version(major + 1, 0, 0))
 }
 
 let package = Package(
     name: "native-sso",
+    // For the apps; the programs run on Linux.
+    platforms: [.macOS(.v13), .iOS(.v16)],
     products: [
         .executable(name: "native-sso", targets: ["native-sso"]),
         .executable(name: "native-sso-dev", targets: ["native-sso-dev"]),
         .executable(name: "native-sso-bench", targets: ["native-sso-bench"]),
-        .library(name: "TokenVerifier", targets: ["TokenVerifier", "TokenVerifierHummingbird"]),
-        .library(name: "NativeSSOClient", targets: ["NativeSSOClient"]),
+        // Each names the modules whose types its users meet.
+        .library(name: "TokenVerifier", targets: ["TokenVerifier", "JOSE", "StrictCoding"]),
+        .library(name: "TokenVerifierHummingbird", targets: ["TokenVerifierHummingbird"]),
+        .library(
+            name: "NativeSSOClient", targets: ["NativeSSOClient", "NativeSSOURLSession", "OAuthWire", "StrictCoding"]),
+        .library(name: "NativeSSOAsyncHTTPClient", targets: ["NativeSSOAsyncHTTPClient"]),
+    ],
+    traits: [
+        .default(enabledTraits: ["Programs"]),
+        .trait(name: "API", description: "TokenVerifier, TokenVerifierHummingbird and NativeSSOAsyncHTTPClient"),
+        .trait(name: "Programs", description: "Everything: the broker, its tools and its tests"),
     ],
     dependencies: [
-        // Exact, because warnings are errors: a build of this revision is the same build everywhere, and at any time.
-        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
-        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        // Of the libraries too.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from("2.28.1")),
+        .package(url: "https://github.com/apple/swift-nio", from("2.101.2")),
+        .package(url: "https://github.com/apple/swift-http-types", from("1.8.0")),
+        .package(url: "https://github.com/apple/swift-crypto", from("4.5.2")),
+        .package(url: "https://github.com/swift-server/async-http-client", from("1.37.0")),
+        // Of the programs alone.
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/apple/swift-nio-http2", exact: "1.46.0"),
-        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
-        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
@@ -138,8 +169,15 @@ let package = Package(
             path: "Sources/Libraries/TokenVerifierHummingbird",
             swiftSettings: strict),
         .target(
-            name: "NativeSSOClient", dependencies: ["OAuthWire", "StrictCoding", .crypto],
+            name: "NativeSSOClient", dependencies: ["JOSE", "OAuthWire", "StrictCoding", .crypto],
             path: "Sources/Libraries/NativeSSOClient", swiftSettings: strict),
+        .target(
+            name: "NativeSSOURLSession", dependencies: ["NativeSSOClient"],
+            path: "Sources/Libraries/NativeSSOURLSession", swiftSettings: strict),
+        .target(
+            name: "NativeSSOAsyncHTTPClient",
+            dependencies: ["NativeSSOClient", .asyncHTTPClient, .nioCore, .nioHTTP1],
+            path: "Sources/Libraries/NativeSSOAsyncHTTPClient", swiftSettings: strict),
 
         // Development only: never linked by the broker.
         .target(
@@ -162,8 +200,8 @@ let package = Package(
         .executableTarget(
             name: "native-sso-dev",
             dependencies: [
-                "BrokerHarness", "DevelopmentIdP", "NativeSSOClient", "PrivateCluster", "ChildProcesses",
-                "TokenVerifier",
+                "BrokerHarness", "DevelopmentIdP", "NativeSSOClient", "NativeSSOAsyncHTTPClient", "PrivateCluster",
+                "ChildProcesses", "TokenVerifier",
                 "TokenVerifierHummingbird", "OAuthWire", "JOSE", "StrictCoding", .argumentParser, .asyncHTTPClient,
                 .hummingbird, .httpTypes, .nioCore, .nioHTTP1, .logging, .unixSignals,
             ], path: "Sources/Development/native-sso-dev",
@@ -199,10 +237,11 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "BrokerHarness", "BrokerTesting", "PrivateCluster", "JOSE", "OAuthWire", "StrictCoding", .crypto,
+                "BrokerHarness", "BrokerTesting", "NativeSSOClient", "NativeSSOAsyncHTTPClient", "NativeSSOURLSession",
+                "PrivateCluster", "JOSE", "OAuthWire", "StrictCoding", .crypto,
             ], path: "Tests/Whole/EndToEndTests",
-            // Lists of packages and programs of Python, which the tests start from their place.
-            exclude: ["Python"],
+            // Lists of packages, and programs in other languages, which the tests start from their place.
+            exclude: ["Clients", "Python"],
             swiftSettings: strict),
         .testTarget(
             name: "LedgerTests",
@@ -307,7 +346,8 @@ let package = Package(
             ], path: "Tests/Libraries/TokenVerifierHummingbirdTests",
             swiftSettings: strict),
         .testTarget(
-            name: "NativeSSOClientTests", dependencies: ["NativeSSOClient", "OAuthWire", "StrictCoding", "JOSE"],
+            name: "NativeSSOClientTests",
+            dependencies: ["NativeSSOClient", "OAuthWire", "StrictCoding", "JOSE", "BrokerTesting"],
             path: "Tests/Libraries/NativeSSOClientTests",
             swiftSettings: strict),
         .testTarget(

@@ -12,7 +12,7 @@ public enum FormDecoder {
         _ form: some Collection<UInt8>, rules: FormRules = .tokenEndpoint
     ) throws(FormError) -> FormParameters {
         let result = form.withContiguousStorageIfAvailable { decoded($0.span, rules) }
-        return try (result ?? decoded(Array(form).span, rules)).get()
+        return try (result ?? Array(form).withUnsafeBufferPointer { decoded($0.span, rules) }).get()
     }
 
     // `withContiguousStorageIfAvailable` does not carry typed errors; a `Result` does.
@@ -69,7 +69,7 @@ public enum FormDecoder {
         }
         let octets = try FormText.decode(text)
         guard octets.count <= maximumLength else { throw .valueTooLong }
-        guard let value = String(validating: octets, as: UTF8.self) else { throw .invalidUTF8 }
+        guard let value = octets.withUnsafeBufferPointer({ String(validUTF8: $0.span) }) else { throw .invalidUTF8 }
         guard rules.allowsControlCharacters(inValueNamed: name) || !FormText.holdsControlCharacter(octets)
         else { throw .controlCharacter }
         return value

@@ -75,22 +75,24 @@ public enum Base64URL {
         var position = text.count
         let count = bytes.count / 3 * 4 + (rest == 0 ? 0 : padded ? 4 : rest + 1)
         text.append(contentsOf: repeatElement(UInt8(ascii: "="), count: count))
-        var output = text.mutableSpan
-        var index = 0
-        while index + 3 <= bytes.count {
-            let group = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
+        text.withUnsafeMutableBufferPointer { text in
+            var output = text.mutableSpan
+            var index = 0
+            while index + 3 <= bytes.count {
+                let group = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
+                output[position] = character(group >> 18)
+                output[position + 1] = character(group >> 12)
+                output[position + 2] = character(group >> 6)
+                output[position + 3] = character(group)
+                index += 3
+                position += 4
+            }
+            guard rest > 0 else { return }
+            let group = UInt32(bytes[index]) << 16 | (rest == 2 ? UInt32(bytes[index + 1]) << 8 : 0)
             output[position] = character(group >> 18)
             output[position + 1] = character(group >> 12)
-            output[position + 2] = character(group >> 6)
-            output[position + 3] = character(group)
-            index += 3
-            position += 4
+            if rest == 2 { output[position + 2] = character(group >> 6) }
         }
-        guard rest > 0 else { return }
-        let group = UInt32(bytes[index]) << 16 | (rest == 2 ? UInt32(bytes[index + 1]) << 8 : 0)
-        output[position] = character(group >> 18)
-        output[position + 1] = character(group >> 12)
-        if rest == 2 { output[position + 2] = character(group >> 6) }
     }
 
     /// Decodes text without padding; nil unless it is canonical.

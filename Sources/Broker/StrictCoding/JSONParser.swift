@@ -151,7 +151,9 @@
             let byte = try peek(input)
             switch byte {
             case UInt8(ascii: "\""):
-                let string = try text(octets.span, at: start)
+                let string = try octets.withUnsafeBufferPointer { octets throws(JSONError) in
+                    try text(octets.span, at: start)
+                }
                 index += 1
                 return string
             case UInt8(ascii: "\\"): try escape(to: &octets, input)
@@ -201,11 +203,8 @@
     }
 
     private func text(_ octets: Span<UInt8>, at offset: Int) throws(JSONError) -> String {
-        do {
-            return String(copying: try UTF8Span(validating: octets))
-        } catch {
-            throw .invalidUnicode(offset: offset)
-        }
+        guard let text = String(validUTF8: octets) else { throw .invalidUnicode(offset: offset) }
+        return text
     }
 
     private func peek(_ input: Span<UInt8>) throws(JSONError) -> UInt8 {

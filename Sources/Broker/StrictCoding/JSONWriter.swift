@@ -125,7 +125,7 @@ public struct JSONWriter: Sendable {
 
     private mutating func quote(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
-        if Self.isPlain(text.utf8.span) {
+        if withSpan(of: text.utf8, Self.isPlain) {
             bytes.append(contentsOf: text.utf8)
         } else {
             for byte in text.utf8 { escape(byte) }

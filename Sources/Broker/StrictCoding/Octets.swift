@@ -32,9 +32,7 @@ extension String {
     /// RFC 7519 §7.3 require code points. Not for secrets: see ``ConstantTime``.
     public func hasSameOctets(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }  // before comparing any octet
-        let (a, b) = (utf8.span, other.utf8.span)
-        for index in a.indices where a[index] != b[index] { return false }
-        return true
+        return withSpan(of: utf8) { a in withSpan(of: other.utf8) { b in areSame(a, b) } }
     }
 }
 
@@ -46,11 +44,27 @@ extension Redacted {
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
+extension String {
+    /// nil unless the octets are valid UTF-8. Swift's own initializer with checks would need iOS 18.
+    package init?(validUTF8 octets: Span<UInt8>) {
+        // Repairs what is not valid, and then differs.
+        let text = octets.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        guard withSpan(of: text.utf8, { areSame($0, octets) }) else { return nil }
+        self = text
+    }
+}
+
+private func areSame(_ a: Span<UInt8>, _ b: Span<UInt8>) -> Bool {
+    guard a.count == b.count else { return false }
+    for index in a.indices where a[index] != b[index] { return false }
+    return true
+}
+
 /// Passes the octets of a collection as a span; copies a collection that is not contiguous once.
 ///
 /// The generic entry points of this target are inlinable wrappers around code on spans. Without inlining, each call
-/// looks up generic types at run time.
+/// looks up generic types at run time. `span` of arrays and strings would need iOS 26.
 @inlinable func withSpan<Result>(of bytes: some Collection<UInt8>, _ body: (Span<UInt8>) -> Result) -> Result {
     if let result = bytes.withContiguousStorageIfAvailable({ body($0.span) }) { return result }
-    return body(Array(bytes).span)
+    return Array(bytes).withUnsafeBufferPointer { body($0.span) }
 }

@@ -24,7 +24,11 @@ public struct LoginAttempt: Sendable {
 
     /// Starts an attempt with new random values.
     ///
-    /// - Parameter scope: Must contain `openid`; `device_sso` requests a device secret (Native SSO §3.1).
+    /// - Parameters:
+    ///   - provider: The IdP to log in at.
+    ///   - clientID: The app's `client_id` at the IdP.
+    ///   - redirectURI: The app's registered `redirect_uri`.
+    ///   - scope: Must contain `openid`; `device_sso` requests a device secret (Native SSO §3.1).
     public init(provider: IdentityProvider, clientID: String, redirectURI: String, scope: String) {
         self.init(
             provider: provider, clientID: clientID, redirectURI: redirectURI, scope: scope, verifier: CodeVerifier(),
@@ -66,7 +70,7 @@ public struct LoginAttempt: Sendable {
     /// - Returns: `nil` unless it is a request of this client to this IdP: the app must open no other URL.
     public func address(completing authorizationURI: String) -> String? {
         let endpoint = provider.authorizationEndpoint
-        let prefix = endpoint + separator(after: endpoint)
+        let prefix = endpoint + Callback.separator(after: endpoint)
         guard authorizationURI.utf8.starts(with: prefix.utf8),
             let request = try? FormDecoder.decode(authorizationURI.utf8.dropFirst(prefix.utf8.count), rules: .callback),
             request["response_type"] == "code", request[Parameter.clientID]?.hasSameOctets(as: clientID) == true,
@@ -87,20 +91,31 @@ public struct LoginAttempt: Sendable {
     ///
     /// - Throws: ``CallbackError``. After any error, start a new attempt.
     public func code(from callback: String) throws(CallbackError) -> Credential {
-        let prefix = redirectURI + separator(after: redirectURI)
-        guard callback.utf8.starts(with: prefix.utf8),
-            let answer = try? FormDecoder.decode(callback.utf8.dropFirst(prefix.utf8.count), rules: .callback)
-        else { throw .malformed }
-        guard let state = answer["state"], ConstantTime.equal(state.utf8, self.state.utf8) else { throw .otherState }
+        let answer = try Callback.parameters(of: callback, at: redirectURI, state: state)
         // RFC 9207 §2.4: another issuer indicates a mix-up attack. An IdP may omit `iss`.
         if let issuer = answer["iss"], !issuer.hasSameOctets(as: provider.issuer) { throw .otherIssuer }
         if let error = answer["error"] { throw .refused(error) }
         guard let code = answer[Parameter.code] else { throw .malformed }
         return Credential(code)
     }
+}
+
+/// The URL with which the browser comes back to the app.
+enum Callback {
+    /// The parameters of a callback to `address`, if it belongs to the request with this `state`.
+    static func parameters(
+        of callback: String, at address: String, state: String
+    ) throws(CallbackError) -> FormParameters {
+        let prefix = address + separator(after: address)
+        guard callback.utf8.starts(with: prefix.utf8),
+            let answer = try? FormDecoder.decode(callback.utf8.dropFirst(prefix.utf8.count), rules: .callback)
+        else { throw .malformed }
+        guard let returned = answer["state"], ConstantTime.equal(returned.utf8, state.utf8) else { throw .otherState }
+        return answer
+    }
 
     /// `address` may already have a query (RFC 6749 §3.1).
-    private func separator(after address: String) -> String {
+    static func separator(after address: String) -> String {
         address.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
     }
 }

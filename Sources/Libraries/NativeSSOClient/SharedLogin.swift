@@ -7,47 +7,47 @@ public struct SharedLogin: Sendable {
     public let idToken: Credential
     /// `actor_token` of every exchange.
     public let device: DeviceProof
+    /// The IdP's own id_token of an enrolled login, for `id_token_hint` at its logout page; nil if it is ``idToken``, or
+    /// unknown.
+    public let providerIDToken: Credential?
 
     /// A login to share: the values of the source client's token response.
-    public init(idToken: Credential, device: DeviceProof) {
+    public init(idToken: Credential, device: DeviceProof, providerIDToken: Credential? = nil) {
         self.idToken = idToken
         self.device = device
+        self.providerIDToken = providerIDToken
     }
 
     /// The name of the keychain item.
     public static let item = "native-sso-login"
 
-    /// The login in `keychain`; nil if it has none, or the item is not valid. Throws the keychain's error.
+    /// The login in `keychain`; nil if it has none. Throws ``KeychainItemDefect``, or the keychain's error.
     public static func load(from keychain: any Keychain) async throws -> SharedLogin? {
-        guard let bytes = try await keychain.item(item) else { return nil }
-        return SharedLogin(bytes)
+        try await keychain.item(item).map(SharedLogin.init)
     }
 
     /// Stores the login and replaces an earlier one. Throws the keychain's error.
-    public func save(to keychain: any Keychain) async throws {
-        var json = JSONWriter()
-        json.object { json in
+    public func save(to keychain: any Keychain) async throws { try await keychain.setItem(Self.item, bytes) }
+
+    /// The item's content.
+    var bytes: [UInt8] {
+        KeychainItem.write { json in
             json.member("id_token", idToken.secret)
             json.member("device", device.actorToken)
             json.member("device_type", device.tokenType.rawValue)
+            if let providerIDToken { json.member("idp_id_token", providerIDToken.secret) }
         }
-        try await keychain.setItem(Self.item, json.bytes)
     }
 
-    private init?(_ bytes: [UInt8]) {
-        guard let json = (try? JSONReader.parse(bytes))?.object, let idToken = json.string("id_token"),
-            let device = json.string("device"),
-            let type = json.string("device_type").flatMap(TokenTypeURI.init(rawValue:))
-        else { return nil }
-        self.idToken = Credential(idToken)
-        switch type {
-        case .deviceID:
-            guard let identifier = DeviceIdentifier(device) else { return nil }
-            self.device = .identifier(identifier)
-        case .deviceSecret: self.device = .secret(Credential(device))
-        case .deviceSecretTransitional: self.device = .transitionalSecret(Credential(device))
-        case .accessToken, .refreshToken, .idToken, .idTokenHyphenated, .saml1, .saml2, .jwt, .webHandoff: return nil
-        }
+    init(_ bytes: [UInt8]) throws(KeychainItemDefect) {
+        let json = try KeychainItem.read(bytes)
+        guard let idToken = json.string("id_token"), !idToken.isEmpty, let actorToken = json.string("device"),
+            let type = json.string("device_type").flatMap(TokenTypeURI.init(octets:)),
+            let device = DeviceProof(actorToken, type)
+        else { throw .corrupt }
+        self.init(
+            idToken: Credential(idToken), device: device,
+            providerIDToken: json.string("idp_id_token").map(Credential.init))
     }
 }
 
@@ -59,6 +59,17 @@ public enum DeviceProof: Sendable {
     case secret(Credential)
     /// Current profile, with the token type of drafts 02 to 06.
     case transitionalSecret(Credential)
+
+    fileprivate init?(_ actorToken: String, _ type: TokenTypeURI) {
+        switch type {
+        case .deviceID:
+            guard let identifier = DeviceIdentifier(actorToken) else { return nil }
+            self = .identifier(identifier)
+        case .deviceSecret: self = .secret(Credential(actorToken))
+        case .deviceSecretTransitional: self = .transitionalSecret(Credential(actorToken))
+        case .accessToken, .refreshToken, .idToken, .idTokenHyphenated, .saml1, .saml2, .jwt: return nil
+        }
+    }
 
     var actorToken: String {
         switch self {

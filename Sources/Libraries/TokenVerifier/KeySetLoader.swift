@@ -22,7 +22,9 @@ public struct KeySetDocument: Sendable {
 
     /// A document from an HTTP response.
     ///
-    /// - Parameter cacheControl: The response's `Cache-Control` field (RFC 9111 §5.2.2); nil if absent.
+    /// - Parameters:
+    ///   - octets: The JSON text.
+    ///   - cacheControl: The response's `Cache-Control` field (RFC 9111 §5.2.2); nil if absent.
     public init(octets: [UInt8], cacheControl: String?) {
         self.octets = octets
         for directive in cacheControl?.lowercased().split(separator: ",") ?? [] {

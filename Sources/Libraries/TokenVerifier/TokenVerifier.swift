@@ -63,11 +63,18 @@ public struct TokenVerifier: Sendable {
     /// Does not check: scope, `iat`, and, without ``EndedSessions``, whether the session has ended since the token was
     /// issued (at most its lifetime ago).
     /// - Parameters:
+    ///   - token: The access token.
     ///   - audience: The name of this resource server, which `aud` must contain exactly.
     ///   - leeway: Tolerated clock difference for `exp` and `nbf`; 5 s by default, at most 60 s.
     /// - Throws: ``VerificationError``; `keysUnavailable` is an outage.
     public func verify(
         _ token: String, audience: String, leeway: Duration = .seconds(5)
+    ) async throws(VerificationError) -> AccessTokenClaims {
+        try await verify(PresentedToken(token), audience: audience, leeway: leeway)
+    }
+
+    func verify(
+        _ token: PresentedToken, audience: String, leeway: Duration
     ) async throws(VerificationError) -> AccessTokenClaims {
         let claims = try await claims(of: token, audience: audience, leeway: leeway)
         guard acceptsSenderConstrained || !claims.all.contains("cnf") else {
@@ -78,7 +85,7 @@ public struct TokenVerifier: Sendable {
 
     /// Checks everything except key binding.
     func claims(
-        of token: String, audience: String, leeway: Duration
+        of token: PresentedToken, audience: String, leeway: Duration
     ) async throws(VerificationError) -> AccessTokenClaims {
         let claims = try await signedClaims(of: token)
         guard claims.audience.contains(where: { $0.hasSameOctets(as: audience) }) else {
@@ -90,11 +97,11 @@ public struct TokenVerifier: Sendable {
     }
 
     /// Checks what no time changes: form, type, algorithm, key, signature, and the form of the claims.
-    private func signedClaims(of text: String) async throws(VerificationError) -> AccessTokenClaims {
+    private func signedClaims(of token: PresentedToken) async throws(VerificationError) -> AccessTokenClaims {
         let keys = try await usableKeys()
-        let digest = verifiedTokens.map { _ in VerifiedTokens.digest(of: text) }
+        let digest = verifiedTokens.map { _ in VerifiedTokens.digest(of: token.text) }
         if let digest, let claims = verifiedTokens?.claims(of: digest, keys: keys.version) { return claims }
-        let (verified, by) = try await verifiedClaims(of: text, type: "at+jwt", keys)
+        let (verified, by) = try await verifiedClaims(of: token, type: "at+jwt", keys)
         let claims = try AccessTokenClaims(verified, subjectPrefix: subjectPrefix, reservedPrefixes: reservedPrefixes)
         guard claims.issuer.hasSameOctets(as: issuer) else { throw VerificationError(.wrongIssuer) }
         if let digest { verifiedTokens?.insert(claims, of: digest, keys: by) }
@@ -108,9 +115,9 @@ public struct TokenVerifier: Sendable {
     /// Checks form, type, algorithm, key and signature, before any claim is used.
     /// - Returns: The claims, and the version of the key set that verified them.
     private func verifiedClaims(
-        of text: String, type: String, _ keys: KeyCache.LoadedKeys
+        of token: PresentedToken, type: String, _ keys: KeyCache.LoadedKeys
     ) async throws(VerificationError) -> (JSONObject, Int) {
-        let token = try parse(text, type: type)
+        let token = try checked(try token.parsed(), type: type)
         switch verified(token, by: keys.keys) {
         case .success(let verified): return (verified.claims, keys.version)
         case .failure(.unknownKey): break
@@ -125,9 +132,8 @@ public struct TokenVerifier: Sendable {
         }
     }
 
-    private func parse(_ text: String, type: String) throws(VerificationError) -> CompactJWS {
+    private func checked(_ token: CompactJWS, type: String) throws(VerificationError) -> CompactJWS {
         do throws(JWSError) {
-            let token = try CompactJWS(text)
             try token.requireAlgorithm(among: algorithms)
             guard token.header.hasType(type) else { throw .wrongType }
             return token
@@ -140,7 +146,8 @@ public struct TokenVerifier: Sendable {
     ///
     /// - Throws: ``VerificationError``; `malformedClaim` if it is another event.
     func endedSession(of token: String) async throws(VerificationError) -> String {
-        let (claims, _) = try await verifiedClaims(of: token, type: "secevent+jwt", try await usableKeys())
+        let (claims, _) = try await verifiedClaims(
+            of: PresentedToken(token), type: "secevent+jwt", try await usableKeys())
         guard claims.string("iss")?.hasSameOctets(as: issuer) == true else { throw VerificationError(.wrongIssuer) }
         let event = "https://schemas.openid.net/secevent/caep/event-type/session-revoked"
         guard let events = claims.object("events"), events.count == 1, events.object(event) != nil else {
@@ -199,6 +206,14 @@ extension TokenVerifier {
         _ token: String, proofs: [String], method: String, target: TargetURI, audience: String,
         leeway: Duration = .seconds(5)
     ) async throws(VerificationError) -> (claims: AccessTokenClaims, proof: DPoPProof) {
+        try await verify(
+            PresentedToken(token), proofs: proofs, method: method, target: target, audience: audience, leeway: leeway)
+    }
+
+    func verify(
+        _ token: PresentedToken, proofs: [String], method: String, target: TargetURI, audience: String,
+        leeway: Duration
+    ) async throws(VerificationError) -> (claims: AccessTokenClaims, proof: DPoPProof) {
         let claims = try await claims(of: token, audience: audience, leeway: leeway)
         // A token without a bound key must come as a bearer token.
         guard let thumbprint = claims.proofKeyThumbprint else { throw VerificationError(.notSenderConstrained) }
@@ -206,10 +221,34 @@ extension TokenVerifier {
         do throws(DPoPDefect) {
             let proof = try DPoPProof(
                 proofs, method: method, target: target, times: now - Self.oldestProof...now + Self.furthestAhead)
-            try proof.requireAccessToken(token, boundTo: thumbprint)
+            try proof.requireAccessToken(token.text, boundTo: thumbprint)
             return (claims, proof)
         } catch {
             throw VerificationError(.invalidProof)
+        }
+    }
+}
+
+/// A token, parsed once although ``TokenVerifierSet`` looks into it before the chosen verifier does.
+struct PresentedToken: Sendable {
+    let text: String
+    private var token: CompactJWS?
+
+    init(_ text: String) { self.text = text }
+
+    /// Parses it if that was not done before.
+    mutating func parse() throws(VerificationError) -> CompactJWS {
+        let parsed = try parsed()
+        token = parsed
+        return parsed
+    }
+
+    func parsed() throws(VerificationError) -> CompactJWS {
+        if let token { return token }
+        do throws(JWSError) {
+            return try CompactJWS(text)
+        } catch {
+            throw VerificationError(error)
         }
     }
 }

@@ -20,7 +20,8 @@ public struct TokenVerifierSet: Sendable {
     public func verify(
         _ token: String, audience: String, leeway: Duration = .seconds(5)
     ) async throws(VerificationError) -> AccessTokenClaims {
-        try await verifier(of: token).verify(token, audience: audience, leeway: leeway)
+        var token = PresentedToken(token)
+        return try await verifier(of: &token).verify(token, audience: audience, leeway: leeway)
     }
 
     /// See ``TokenVerifier/verify(_:proofs:method:target:audience:leeway:)``.
@@ -28,20 +29,15 @@ public struct TokenVerifierSet: Sendable {
         _ token: String, proofs: [String], method: String, target: TargetURI, audience: String,
         leeway: Duration = .seconds(5)
     ) async throws(VerificationError) -> (claims: AccessTokenClaims, proof: DPoPProof) {
-        try await verifier(of: token).verify(
+        var token = PresentedToken(token)
+        return try await verifier(of: &token).verify(
             token, proofs: proofs, method: method, target: target, audience: audience, leeway: leeway)
     }
 
-    private func verifier(of text: String) throws(VerificationError) -> TokenVerifier {
+    private func verifier(of token: inout PresentedToken) throws(VerificationError) -> TokenVerifier {
         // The only one refuses a foreign token itself, with the right reason.
         if verifiers.count == 1 { return verifiers[0] }
-        let token: CompactJWS
-        do throws(JWSError) {
-            token = try CompactJWS(text)
-        } catch {
-            throw VerificationError(error)
-        }
-        guard let issuer = token.unverifiedIssuer,
+        guard let issuer = try token.parse().unverifiedIssuer,
             let verifier = verifiers.first(where: { $0.issuer.hasSameOctets(as: issuer) })
         else { throw VerificationError(.wrongIssuer) }
         return verifier

@@ -43,9 +43,9 @@ private struct EchoTransport: HTTPTransport {
     let secret: String
     let watch: @Sendable (TransportRequest, TransportResponse) -> Void
 
-    func post(_ request: TransportRequest) -> TransportResponse {
+    func send(_ request: TransportRequest) -> TransportResponse {
         let body = "{\"access_token\":\"\(secret)\",\"token_type\":\"Bearer\",\"refresh_token\":\"\(secret)\"}"
-        let response = TransportResponse(status: 200, retryAfter: nil, requestID: nil, body: Array(body.utf8))
+        let response = TransportResponse(status: 200, body: Array(body.utf8))
         watch(request, response)
         return response
     }

@@ -27,7 +27,7 @@ import Testing
         _ = try await endpoint.refresh(Credential("rt"))
         _ = try await endpoint.exchange(
             SharedLogin(idToken: Credential("a.b.c"), device: .secret(Credential("s"))), issuer: "https://idp.test")
-        let proofs = try await transport.requests.map { try Self.read($0.dpop) }
+        let proofs = try await transport.requests.map { try Self.read($0[field: "DPoP"]) }
         #expect(proofs.count == 2)
         #expect(proofs[0].keyThumbprint == proofs[1].keyThumbprint)
         #expect(proofs[0].tokenID != proofs[1].tokenID)
@@ -39,7 +39,7 @@ import Testing
         let endpoint = NativeSSOClient.TokenEndpoint(address: Self.address, clientID: "app-two", transport: transport)
         let error = await #expect(throws: ClientError.self) { try await endpoint.refresh(Credential("rt")) }
         #expect(error?.remedy(after: .refresh) == .retry(after: nil))
-        #expect(await transport.requests.map(\.dpop) == [nil])
+        #expect(await transport.requests.map { $0[field: "DPoP"] } == [nil])
     }
 
     @Test func aNonceIsTakenUpOnceAndKept() async throws {
@@ -48,7 +48,7 @@ import Testing
         for _ in 0..<2 { _ = try await endpoint.refresh(Credential("rt")) }
         let error = await #expect(throws: ClientError.self) { try await endpoint.refresh(Credential("rt")) }
         #expect(error?.remedy(after: .refresh) == .retry(after: nil))
-        let nonces = try await transport.requests.map { try Self.read($0.dpop).nonce }
+        let nonces = try await transport.requests.map { try Self.read($0[field: "DPoP"]).nonce }
         #expect(nonces == [nil, "n1", "n1", "n1", "n2"])
     }
 
@@ -57,7 +57,7 @@ import Testing
         let endpoint = Self.endpoint(transport)
         await #expect(throws: ClientError.self) { try await endpoint.refresh(Credential("rt")) }
         _ = try await endpoint.refresh(Credential("rt"))
-        let proofs = try await transport.requests.map { try Self.read($0.dpop) }
+        let proofs = try await transport.requests.map { try Self.read($0[field: "DPoP"]) }
         #expect(proofs[0].tokenID != proofs[1].tokenID)
     }
 

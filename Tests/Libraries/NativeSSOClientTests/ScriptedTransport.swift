@@ -16,12 +16,14 @@ actor ScriptedTransport: HTTPTransport {
         gate = held ? [] : nil
     }
 
-    func post(_ request: TransportRequest) async throws -> TransportResponse {
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
         requests.append(request)
         if gate != nil { await withCheckedContinuation { gate?.append($0) } }
         try #require(!answers.isEmpty, "more requests than answers")
         return try answers.removeFirst().get()
     }
+
+    func waitForRequests(_ count: Int) async { while requests.count < count { await Task.yield() } }
 
     /// Lets the answers go, once `count` requests wait for theirs.
     func release(whenWaiting count: Int) async {
@@ -38,8 +40,11 @@ actor ScriptedTransport: HTTPTransport {
 
 extension Result where Success == TransportResponse, Failure == ScriptedTransport.NoAnswer {
     static func answer(_ status: Int, _ body: String, retryAfter: String? = nil, requestID: String? = nil) -> Self {
-        .success(
-            TransportResponse(status: status, retryAfter: retryAfter, requestID: requestID, body: Array(body.utf8)))
+        let fields = [("Retry-After", retryAfter), ("x-request-id", requestID)]
+        return .success(
+            TransportResponse(
+                status: status, fields: fields.compactMap { name, value in value.map { (name, $0) } },
+                body: Array(body.utf8)))
     }
 
     static func tokens(_ access: String, refresh: String? = nil, expiresIn: Int = 300) -> Self {
@@ -52,8 +57,7 @@ extension Result where Success == TransportResponse, Failure == ScriptedTranspor
     static func nonce(_ nonce: String) -> Self {
         .success(
             TransportResponse(
-                status: 400, retryAfter: nil, requestID: nil, dpopNonce: nonce,
-                body: Array(#"{"error":"use_dpop_nonce"}"#.utf8)))
+                status: 400, fields: [("DPoP-Nonce", nonce)], body: Array(#"{"error":"use_dpop_nonce"}"#.utf8)))
     }
 
     static func refusal(_ error: String, status: Int = 400) -> Self {

@@ -17,12 +17,30 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "{}", #"{"id_token":"a","device":"short","device_type":"urn:x-oath:params:oauth:token-type:device-id"}"#,
+        ("", KeychainItemDefect.corrupt), ("{}", .corrupt), ("\u{0}\u{1}", .corrupt),
+        (#"{"id_token":"a","device":"S","device_type":"urn:openid:params:token-type:device-secret"}"#, .corrupt),
+        (#"{"version":1,"id_token":"a","device":"S","device_type":"urn:openid:params:tok"#, .corrupt),
+        (
+            #"{"version":1,"id_token":"","device":"S","device_type":"urn:openid:params:token-type:device-secret"}"#,
+            .corrupt
+        ),
+        (#"{"version":1,"id_token":"a","device":"S","device_type":"urn:ietf:params:oauth:token-type:jwt"}"#, .corrupt),
+        (
+            #"{"version":1,"id_token":"a","device":"short","device_type":"urn:x-oath:params:oauth:token-type:device-id"}"#,
+            .corrupt
+        ),
+        (#"{"version":1.5}"#, .corrupt), (#"{"version":2}"#, .newerVersion),
+        (#"{"version":9223372036854775807,"id_token":7}"#, .newerVersion),
     ])
-    func anythingElseIsNoLogin(_ text: String) async throws {
+    func anythingElseIsNamed(_ text: String, _ defect: KeychainItemDefect) async throws {
         let keychain = InMemoryKeychain()
-        await keychain.setItem(SharedLogin.item, Array(text.utf8))
-        #expect(try await SharedLogin.load(from: keychain) == nil)
+        try await keychain.setItem(SharedLogin.item, Array(text.utf8))
+        await #expect(throws: defect) { try await SharedLogin.load(from: keychain) }
+    }
+
+    /// What one app saves before the other has read it.
+    @Test func noLoginIsNoDefect() async throws {
+        #expect(try await SharedLogin.load(from: InMemoryKeychain()) == nil)
     }
 
     @Test func aDeviceIdentifierIsRandomAndDoesNotPrint() {

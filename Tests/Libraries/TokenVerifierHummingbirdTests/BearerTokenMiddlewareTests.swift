@@ -10,13 +10,7 @@ import TokenVerifier
 import TokenVerifierHummingbird
 
 @Suite struct BearerTokenMiddlewareTests {
-    private struct APIContext: AccessTokenRequestContext {
-        var coreContext: CoreRequestContextStorage
-        var accessToken: AccessTokenClaims?
-        init(source: ApplicationRequestContextSource) { coreContext = .init(source: source) }
-    }
-
-    private struct FixedLoader: KeySetLoader {
+    struct FixedLoader: KeySetLoader {
         var document: [UInt8]?
         struct Down: Error {}
         func load() async throws -> KeySetDocument {
@@ -240,6 +234,35 @@ import TokenVerifierHummingbird
             #expect(first.status == .ok)
             let second = try await client.execute(uri: "/orders", method: .get, headers: try prove(bound, by: key))
             #expect(second.status == .serviceUnavailable)
+        }
+    }
+}
+
+/// The tutorial, step by step.
+@Suite struct TutorialTests {
+    @Test func anAPIIsProtected() async throws {
+        let router = makeAPI(
+            BearerTokenMiddlewareTests.FixedLoader(document: try TestKey.document([try TestKey.shared(.es256)])))
+        addRefunds(to: router)
+        @Sendable func token(_ scope: String) throws -> String {
+            try TestKey.shared(.es256).sign(
+                header: #"{"alg":"ES256","kid":"test-ES256","typ":"at+jwt"}"#,
+                payload:
+                    #"{"iss":"https://sso.example.com","sub":"alice","aud":"https://api.example.com","#
+                    + #""client_id":"app-two","iat":1795000000,"exp":4102444800,"jti":"1","scope":"\#(scope)"}"#)
+        }
+        @Sendable func fields(_ scope: String) throws -> HTTPFields { [.authorization: "Bearer \(try token(scope))"] }
+        try await Application(router: router).test(.router) { client in
+            try await client.execute(uri: "/orders", method: .get) { #expect($0.status == .unauthorized) }
+            try await client.execute(uri: "/orders", method: .get, headers: try fields("orders.read")) {
+                #expect($0.status == .ok && String(buffer: $0.body) == "Orders of alice")
+            }
+            try await client.execute(uri: "/refunds", method: .post, headers: try fields("orders.read")) {
+                #expect($0.status == .forbidden)
+            }
+            try await client.execute(uri: "/refunds", method: .post, headers: try fields("refunds.write")) {
+                #expect($0.status == .accepted)
+            }
         }
     }
 }

@@ -67,7 +67,7 @@ final class Development: Sendable {
         ).status
     }
 
-    private func redirectURI(of client: String) throws -> String {
+    func redirectURI(of client: String) throws -> String {
         let clients = (development.description.array("clients") ?? []).compactMap(\.object)
         guard let uri = clients.first(where: { $0.string("client_id") == client })?.string("redirect_uri") else {
             throw DevelopmentRun.Missing(path: "a redirect URI")

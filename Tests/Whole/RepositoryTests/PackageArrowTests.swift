@@ -24,7 +24,9 @@ struct PackageArrowTests {
         "native-sso": nil,
         "TokenVerifier": ["JOSE", "StrictCoding"],
         "TokenVerifierHummingbird": ["TokenVerifier", "JOSE"],
-        "NativeSSOClient": ["OAuthWire", "StrictCoding"],
+        "NativeSSOClient": ["JOSE", "OAuthWire", "StrictCoding"],
+        "NativeSSOURLSession": ["NativeSSOClient"],
+        "NativeSSOAsyncHTTPClient": ["NativeSSOClient"],
         "DevelopmentIdP": ["JOSE", "OAuthWire", "StrictCoding"],
         "ChildProcesses": [],
         "PrivateCluster": ["ChildProcesses"],
@@ -53,7 +55,7 @@ struct PackageArrowTests {
         }
     }
 
-    @Test(arguments: ["native-sso", "TokenVerifier", "TokenVerifierHummingbird", "NativeSSOClient"])
+    @Test(arguments: ["native-sso", "TokenVerifier", "TokenVerifierHummingbird", "NativeSSOURLSession"])
     func whatIsShippedHoldsNothingOfDevelopment(_ product: String) {
         let closure = manifest.closure(of: product)
         #expect(closure.isDisjoint(with: Self.developmentOnly), "\(closure.intersection(Self.developmentOnly))")

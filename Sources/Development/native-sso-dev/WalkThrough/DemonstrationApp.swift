@@ -24,49 +24,20 @@ struct DemonstrationApp: Sendable {
     }
 }
 
-/// A phone, as far as apps share something on it.
+/// A phone, as far as apps share something on it. Its keychains last as long as this value: their key is nowhere else.
 struct Device: Sendable {
-    let shared: FileKeychain
-    private let directory: String
-
-    init(directory: String) throws {
-        self.directory = directory
-        shared = try FileKeychain(directory: "\(directory)/shared")
-    }
-
-    func keychain(of app: SampleApp) throws -> FileKeychain {
-        try FileKeychain(directory: "\(directory)/\(app.clientID)")
-    }
-}
-
-/// A keychain of files, for a machine that has none: one directory is one access group.
-struct FileKeychain: Keychain {
+    let shared: EncryptedFileKeychain
     let directory: String
+    private let key = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
 
     init(directory: String) throws {
         self.directory = directory
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        shared = try EncryptedFileKeychain(path: "\(directory)/shared", key: key)
     }
 
-    func item(_ name: String) -> [UInt8]? {
-        FileManager.default.contents(atPath: path(name)).map { Array($0) }
+    func keychain(of app: SampleApp) throws -> EncryptedFileKeychain {
+        try EncryptedFileKeychain(path: "\(directory)/\(app.clientID)", key: key)
     }
-
-    func setItem(_ name: String, _ value: [UInt8]) throws {
-        let new = path(name) + ".new"
-        try? FileManager.default.removeItem(atPath: new)
-        let file = try FileHandle(appendingTo: new)  // 0600 from the first moment
-        try file.write(contentsOf: Data(value))
-        try file.close()
-        // At once: an app that is killed in between finds the old item or the new one.
-        guard rename(new, path(name)) == 0 else { throw CocoaError(.fileWriteUnknown) }
-    }
-
-    func removeItem(_ name: String) throws {
-        guard FileManager.default.fileExists(atPath: path(name)) else { return }
-        try FileManager.default.removeItem(atPath: path(name))
-    }
-
-    private func path(_ name: String) -> String { "\(directory)/\(name)" }
 }

@@ -22,7 +22,7 @@ struct Narrator: Sendable {
         let parameters = Self.parameters.compactMap { name in
             form?[name].map { "\(name)=\(Self.isPublic(name) ? $0 : Self.short($0))" }
         }
-        note("→ POST \(request.address)\(request.authorization.map(Self.authorization) ?? "")")
+        note("→ POST \(request.address)\(request[field: "Authorization"].map(Self.authorization) ?? "")")
         note("  \(parameters.joined(separator: " "))")
         let members = (try? JSONReader.parse(response.body))?.object?.members ?? []
         let shown = members.map {

@@ -123,7 +123,7 @@ extension WalkThrough {
 
     private func keep(_ login: SharedLogin) async throws {
         try await login.save(to: device.shared)
-        narrator.note("app-one writes both to the shared keychain: \(device.shared.directory)")
+        narrator.note("app-one writes both to the shared keychain: \(device.directory)")
     }
 }
 

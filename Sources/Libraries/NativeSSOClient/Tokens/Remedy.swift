@@ -16,7 +16,7 @@ public enum Remedy: Sendable, Equatable {
     case logIn
     /// The user must act in the browser: consent, or a login that meets the demand.
     case openBrowser(LoginDemand)
-    /// The app or its registration is wrong. A retry does not help.
+    /// The app, its version or its registration is wrong. A retry does not help.
     case none
 }
 
@@ -27,8 +27,11 @@ extension ClientError {
         switch self {
         case .noAnswer: .retry(after: nil)
         case .unavailable(_, let retryAfter): .retry(after: retryAfter)
-        case .unexpectedAnswer, .keychain, .proofKey: .retry(after: nil)
-        case .notLoggedIn, .untrustedIDToken: .logIn
+        case .unexpectedAnswer, .keychain, .proofKey, .untrustedMetadata(.malformed): .retry(after: nil)
+        case .notLoggedIn, .untrustedIDToken, .otherUserInfo, .callback, .browser, .silentLoginTimedOut,
+            .keychainItem(.corrupt):
+            .logIn
+        case .untrustedMetadata, .insecureAddress, .keychainItem(.newerVersion): .none
         case .refused(let refusal): refusal.remedy(after: operation)
         }
     }

@@ -1,6 +1,5 @@
 public import OAuthWire
 import StrictCoding
-import Synchronization
 
 /// One client at one token endpoint. Stores no tokens.
 public struct TokenEndpoint: Sendable {
@@ -18,8 +17,9 @@ public struct TokenEndpoint: Sendable {
     public let clientID: String
     /// How the client identifies itself.
     public let identification: Identification
-    private let transport: any HTTPTransport
-    private let proofs: EndpointProofs?
+    let transport: any HTTPTransport
+    let prover: DPoPProver?
+    private let proofs: ServerProofs?
 
     /// Creates the client of one token endpoint.
     ///
@@ -34,7 +34,8 @@ public struct TokenEndpoint: Sendable {
         self.clientID = clientID
         self.identification = identification
         self.transport = transport
-        proofs = prover.map(EndpointProofs.init)
+        self.prover = prover
+        proofs = prover.map(ServerProofs.init)
     }
 
     /// Redeems the code of a login (RFC 6749 §4.1.3) and checks the id_token in the response (OpenID Connect
@@ -57,8 +58,7 @@ public struct TokenEndpoint: Sendable {
         if let device { form.append((Parameter.deviceID, device.text)) }
         if let deviceSecret { form.append((Parameter.deviceSecret, deviceSecret.secret)) }
         let tokens = try await send(form)
-        guard let idToken = tokens.idToken else { throw .untrustedIDToken(.missing) }
-        try IDTokenCheck.check(idToken.secret, of: attempt, from: attempt.provider.issuer, at: now)
+        _ = try attempt.check(tokens.idToken, from: attempt.provider.issuer, at: now)
         return tokens
     }
 
@@ -85,11 +85,11 @@ public struct TokenEndpoint: Sendable {
             form.append((Parameter.scope, "openid device_sso"))
         }
         let tokens = try await send(form)
-        guard let idToken = tokens.idToken else { throw .untrustedIDToken(.missing) }
-        try IDTokenCheck.check(idToken.secret, of: attempt, from: issuer, at: now)
-        if let device { return (SharedLogin(idToken: idToken, device: .identifier(device)), tokens) }
-        guard let secret = tokens.deviceSecret else { throw .unexpectedAnswer(status: 200) }
-        return (SharedLogin(idToken: idToken, device: .secret(secret)), tokens)
+        let idToken = try attempt.check(tokens.idToken, from: issuer, at: now)
+        guard let device = device.map(DeviceProof.identifier) ?? tokens.deviceSecret.map(DeviceProof.secret) else {
+            throw .unexpectedAnswer(status: 200)
+        }
+        return (SharedLogin(idToken: idToken, device: device, providerIDToken: tokens.providerIDToken), tokens)
     }
 
     /// Enrols this client's login at the broker, for an IdP without Native SSO. Returns the login to share; its
@@ -117,9 +117,10 @@ public struct TokenEndpoint: Sendable {
         }
         let tokens = try await send(form)
         guard let enrolled = tokens.idToken else { throw .untrustedIDToken(.missing) }
-        if let device { return SharedLogin(idToken: enrolled, device: .identifier(device)) }
-        guard let secret = tokens.deviceSecret else { throw .unexpectedAnswer(status: 200) }
-        return SharedLogin(idToken: enrolled, device: .secret(secret))
+        guard let device = device.map(DeviceProof.identifier) ?? tokens.deviceSecret.map(DeviceProof.secret) else {
+            throw .unexpectedAnswer(status: 200)
+        }
+        return SharedLogin(idToken: enrolled, device: device, providerIDToken: idToken)
     }
 
     /// Exchanges a shared login for tokens of this client: RFC 8693, Native SSO §4.
@@ -155,6 +156,24 @@ public struct TokenEndpoint: Sendable {
         return try await send(form)
     }
 
+    /// Ends the grant of a refresh token, or with the device value every session of the device. RFC 7009.
+    ///
+    /// - Parameters:
+    ///   - token: A refresh token; or, in the current profile, the `device_secret`, to sign the device out.
+    ///   - hint: `token_type_hint`: `device_secret` or nil.
+    ///   - device: 2018 profile: signs the device out, together with a refresh token of this app.
+    ///   - address: The broker's `revocation_endpoint`.
+    /// - Throws: ``ClientError``. After an error nothing is known to have ended: repeat the call.
+    public func revoke(
+        _ token: Credential, hint: String? = nil, device: DeviceIdentifier? = nil, at address: String
+    ) async throws(ClientError) {
+        var form: [(name: String, value: String)] = [(Parameter.token, token.secret)]
+        if let hint { form.append((Parameter.tokenTypeHint, hint)) }
+        if let device { form.append((Parameter.deviceID, device.text)) }
+        let response = try await transport.answer(request(form, to: address))
+        guard response.status == 200 else { throw response.failure }
+    }
+
     private func send(_ form: [(name: String, value: String)]) async throws(ClientError) -> TokenSet {
         let response = try await post(form)
         // Retry once with the nonce from the response. A server that refuses it would refuse the next one too.
@@ -163,52 +182,50 @@ public struct TokenEndpoint: Sendable {
     }
 
     private func post(_ form: [(name: String, value: String)]) async throws(ClientError) -> TransportResponse {
-        let proof: String? =
-            if let proofs { try await proofs.proof(for: address) } else { nil }
-        let request =
-            switch identification {
-            case .form:
-                TransportRequest(
-                    address: address, authorization: nil, dpop: proof,
-                    body: FormEncoder.encode(form + [(Parameter.clientID, clientID)]))
-            case .basic:
-                TransportRequest(
-                    address: address, authorization: BasicCredentials(clientID: clientID).headerValue, dpop: proof,
-                    body: FormEncoder.encode(form))
-            }
-        let response: TransportResponse
-        do {
-            response = try await transport.post(request)
-        } catch {
-            throw .noAnswer(error)
-        }
-        proofs?.note(response)
+        var request = request(form, to: address)
+        if let proofs { request.fields.append(("DPoP", try await proofs.proof(for: address))) }
+        let response = try await transport.answer(request)
+        if let nonce = response[field: "DPoP-Nonce"] { await proofs?.note(nonce) }
         return response
+    }
+
+    private func request(_ form: [(name: String, value: String)], to address: String) -> TransportRequest {
+        switch identification {
+        case .form: TransportRequest(form: form + [(Parameter.clientID, clientID)], to: address, [])
+        case .basic:
+            TransportRequest(
+                form: form, to: address, [("Authorization", BasicCredentials(clientID: clientID).headerValue)])
+        }
     }
 }
 
 extension TransportResponse {
     /// The tokens in the response. The status is checked first.
     func tokens() throws(ClientError) -> TokenSet {
+        guard status == 200 else { throw failure }
+        guard let tokens = TokenSet(body) else { throw .unexpectedAnswer(status: status) }
+        return tokens
+    }
+
+    /// What a response without success says.
+    var failure: ClientError {
         switch status {
-        case 200:
-            guard let tokens = TokenSet(body) else { throw .unexpectedAnswer(status: status) }
-            return tokens
-        case 429, 500...599: throw .unavailable(status: status, retryAfter: delay)
-        case 400, 401:
-            guard let refusal else { throw .unexpectedAnswer(status: status) }
-            throw .refused(refusal)
-        default: throw .unexpectedAnswer(status: status)
+        case 429, 500...599: .unavailable(status: status, retryAfter: delay)
+        case 400, 401: refusal.map(ClientError.refused) ?? .unexpectedAnswer(status: status)
+        default: .unexpectedAnswer(status: status)
         }
     }
 
     /// RFC 9449 §8.
-    var asksForNonce: Bool { status == 400 && dpopNonce != nil && refusal?.code == .useDPoPNonce }
+    var asksForNonce: Bool {
+        status == 400 && self[field: "DPoP-Nonce"] != nil && refusal?.code == .useDPoPNonce
+    }
 
     private var refusal: TokenRefusal? {
         guard let json = (try? JSONReader.parse(body))?.object, let error = json.string("error") else { return nil }
         return TokenRefusal(
-            status: status, error: error, description: json.string("error_description"), requestID: requestID,
+            status: status, error: error, description: json.string("error_description"),
+            requestID: self[field: "X-Request-Id"],
             demand: LoginDemand(
                 contextClasses: (json.string("acr_values") ?? "").split(separator: " ").map(String.init),
                 maximumAge: json.number("max_age")?.wholeSeconds, authorizationURI: json.string("authorization_uri")))
@@ -217,62 +234,42 @@ extension TransportResponse {
     /// `Retry-After` in seconds (RFC 9110 §10.2.3), limited to an hour. Ignores a date, because a phone's clock may
     /// be wrong.
     private var delay: Duration? {
-        guard let retryAfter, let seconds = Int64(retryAfter), seconds >= 0 else { return nil }
+        guard let seconds = self[field: "Retry-After"].flatMap({ Int64($0) }), seconds >= 0 else { return nil }
         return .seconds(min(seconds, 3600))
     }
 }
 
-/// DPoP proofs for one token endpoint, with its last nonce.
-final class EndpointProofs: Sendable {
+/// DPoP proofs for one server, with its last nonce.
+actor ServerProofs {
     private let prover: DPoPProver
-    private let nonce = Mutex<String?>(nil)
+    private var nonce: String?
 
     init(_ prover: DPoPProver) {
         self.prover = prover
     }
 
-    func proof(for address: String) async throws(ClientError) -> String {
+    func proof(
+        _ method: String = "POST", for address: String, accessToken: Credential? = nil
+    ) async throws(ClientError) -> String {
         do {
-            return try await prover.proof("POST", address, nonce: nonce.withLock { $0 })
+            return try await prover.proof(method, address, nonce: nonce, accessToken: accessToken)
         } catch {
             throw .proofKey(error)
         }
     }
 
     /// RFC 9449 §8.2: any response may contain a new nonce.
-    func note(_ answer: TransportResponse) {
-        if let fresh = answer.dpopNonce { nonce.withLock { $0 = fresh } }
-    }
+    func note(_ fresh: String) { nonce = fresh }
 }
 
-/// Checks an id_token from a token endpoint: OpenID Connect Core §3.1.3.7.
-///
-/// Does not check the signature: the app received the token from the endpoint over TLS, which §3.1.3.7, item 6,
-/// accepts instead. The broker verifies the signature of every subject token.
-enum IDTokenCheck {
-    /// - Parameter issuer: The expected `iss`: the IdP, or a broker that redeemed the code.
-    static func check(
-        _ idToken: String, of attempt: LoginAttempt, from issuer: String, at now: Int64
-    ) throws(ClientError) {
-        let segments = idToken.split(separator: ".", omittingEmptySubsequences: false)
-        guard segments.count == 3, let payload = Base64URL.decode(segments[1].utf8),
-            let claims = (try? JSONReader.parse(payload))?.object
-        else { throw .untrustedIDToken(.malformed) }
-        guard claims.string("iss")?.hasSameOctets(as: issuer) == true else {
-            throw .untrustedIDToken(.otherIssuer)
-        }
-        let audience = claims.string("aud").map { [$0] } ?? claims.strings("aud") ?? []
-        guard audience.count == 1, audience[0].hasSameOctets(as: attempt.clientID) else {
-            throw .untrustedIDToken(.otherAudience)
-        }
-        guard claims.string("nonce")?.hasSameOctets(as: attempt.nonce) == true else {
-            throw .untrustedIDToken(.otherNonce)
-        }
-        guard let expiry = claims.number("exp")?.wholeSeconds, now - leeway < expiry else {
-            throw .untrustedIDToken(.expired)
-        }
+extension LoginAttempt {
+    /// Checks the claims of the id_token in the answer to this attempt.
+    fileprivate func check(
+        _ idToken: Credential?, from issuer: String, at now: Int64
+    ) throws(ClientError) -> Credential {
+        guard let idToken else { throw .untrustedIDToken(.missing) }
+        _ = try IDTokenClaims(
+            try IDTokenClaims.unverified(idToken), from: issuer, for: clientID, nonce: nonce, at: now)
+        return idToken
     }
-
-    /// In seconds: phones' clocks may be wrong.
-    private static let leeway: Int64 = 300
 }

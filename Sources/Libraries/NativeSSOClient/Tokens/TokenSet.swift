@@ -10,6 +10,8 @@ public struct TokenSet: Sendable {
     /// Whether the access token requires a DPoP proof by the app's key, and is sent as `Authorization: DPoP …`
     /// (RFC 9449 §7.1).
     public var isBoundToKey: Bool { tokenType.lowercased() == "dpop" }
+    /// Whether this library knows how to use the access token. RFC 6749 §7.1: an app must not use one of another type.
+    var isUsable: Bool { isBoundToKey || tokenType.lowercased() == "bearer" }
     /// The access token's lifetime in seconds; nil if the response does not contain it.
     public let expiresIn: Int64?
     /// The granted scopes; nil if they equal the requested ones (RFC 6749 §5.1).
@@ -26,8 +28,9 @@ public struct TokenSet: Sendable {
 
     /// nil if the body is not a valid response.
     init?(_ body: [UInt8]) {
-        guard let json = (try? JSONReader.parse(body))?.object, let accessToken = json.string("access_token"),
-            !accessToken.isEmpty, let tokenType = json.string("token_type")
+        guard let json = (try? JSONReader.parse(body))?.object, !json.contains("error"),
+            let accessToken = json.string("access_token"), !accessToken.isEmpty,
+            let tokenType = json.string("token_type")
         else { return nil }
         self.accessToken = Credential(accessToken)
         self.tokenType = tokenType

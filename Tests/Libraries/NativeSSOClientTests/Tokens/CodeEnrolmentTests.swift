@@ -15,7 +15,7 @@ import Testing
 
     private func answer(iss: String = "https://sso.example.com", nonce: String = "n", secret: Bool = true) -> String {
         let claims = Base64URL.encode(
-            "{\"iss\":\"\(iss)\",\"aud\":\"app-one\",\"nonce\":\"\(nonce)\",\"exp\":2000}".utf8)
+            "{\"iss\":\"\(iss)\",\"sub\":\"u\",\"aud\":\"app-one\",\"nonce\":\"\(nonce)\",\"exp\":2000}".utf8)
         return "{\"access_token\":\"idp\",\"token_type\":\"Bearer\",\"id_token\":\"e30.\(claims).c2ln\""
             + (secret ? ",\"device_secret\":\"S\"}" : "}")
     }

@@ -19,6 +19,7 @@ final class ClientLibraryFixture: Sendable {
     private let proxy: Proxy
     private let logins: LoginFactory
     private let apiSecret: String
+    private let backchannelURL: String
     private let audience = "https://api.example.test"
 
     private init() async throws {
@@ -26,6 +27,7 @@ final class ClientLibraryFixture: Sendable {
         var provider = BrokerConfiguration.Provider("https://idp.example.test", keys: .file([key]))
         provider.enrolsByExchange = true
         let (port, backchannel) = (try LoopbackPort.free(), try LoopbackPort.free())
+        backchannelURL = "https://127.0.0.1:\(backchannel)"
         installation = try await Installation(
             BrokerConfiguration(issuer: "https://127.0.0.1:\(port)", providers: [provider]),
             on: try await PrivateCluster.shared)
@@ -67,7 +69,7 @@ final class ClientLibraryFixture: Sendable {
             environment: [
                 "NATIVE_SSO_BACKCHANNEL_LISTEN": "127.0.0.1:\(backchannel)", "NATIVE_SSO_BACKCHANNEL_REVOKE": "true",
                 "NATIVE_SSO_BACKCHANNEL_INTROSPECT": "true",
-                "NATIVE_SSO_BACKCHANNEL_URL": "https://127.0.0.1:\(backchannel)",
+                "NATIVE_SSO_BACKCHANNEL_URL": backchannelURL,
                 "NATIVE_SSO_BACKCHANNEL_TLS_CERTIFICATE": installation.directory.appending(path: "tls.pem").path,
                 "NATIVE_SSO_BACKCHANNEL_TLS_KEY": installation.directory.appending(path: "tls.key").path,
             ]
@@ -79,7 +81,16 @@ final class ClientLibraryFixture: Sendable {
     }
 
     /// Lets a program of the tests go through everything with six logins.
-    func run(_ script: String) async throws {
+    func run(_ script: String) async throws { _ = try await Self.run(script, try await values(script).path) }
+
+    func run(_ language: ForeignLanguage) async throws {
+        try await language.run(
+            try await values(language.rawValue).path, ca: installation.directory.appending(path: "tls.pem").path,
+            in: installation.directory)
+    }
+
+    /// A file with what a program needs.
+    private func values(_ name: String) async throws -> URL {
         let login = logins.login()
         var form = try logins.exchange(login)
         form["scope"] = "openid profile"
@@ -103,9 +114,19 @@ final class ClientLibraryFixture: Sendable {
              "subject": "\(login.token.claims.string("sub") ?? "")", "access_token": "\(accessToken ?? "")",
              "id_token": "\(enrolled.json?.string("id_token") ?? "")", "logins": [\(fresh.joined(separator: ", "))]}
             """
-        let file = installation.directory.appending(path: "\(script).json")
+        let file = installation.directory.appending(path: "\(name).json")
         try Data(values.utf8).write(to: file)
-        _ = try await Self.run(script, file.path)
+        return file
+    }
+
+    /// An API behind Apache's mod_auth_openidc, and two tokens: an access token of the API, and an id_token.
+    func apache(_ kind: ApacheAPI.Kind) async throws -> (api: ApacheAPI, accessToken: String, idToken: String) {
+        let values = try JSONReader.parse(Array(try Data(contentsOf: try await values("apache")))).object
+        let api = try await ApacheAPI(
+            kind, issuer: installation.configuration.issuer, introspection: backchannelURL + "/introspect",
+            audience: audience,
+            secret: apiSecret, ca: installation.directory.appending(path: "tls.pem"))
+        return (api, values?.string("access_token") ?? "", values?.string("id_token") ?? "")
     }
 
     private static func run(_ script: String, _ argument: String) async throws -> String {

@@ -9,9 +9,32 @@ import Testing
 struct ClientLibraryTests {
     @Test(
         "A client library discovers, exchanges, refreshes, signs assertions, introspects and revokes",
-        arguments: ["authlib_client", "requests_oauthlib_client", "idpyoidc_client"])
+        arguments: ["authlib_client", "requests_oauthlib_client", "idpyoidc_client", "appauth_requests"])
     func isAClient(_ script: String) async throws { try await ClientLibraryFixture.shared.run(script) }
 
     @Test("Three JWT libraries verify the broker's tokens, and refuse them with another signature or audience")
     func tokensAreVerified() async throws { try await ClientLibraryFixture.shared.run("verify_tokens") }
+
+    @Test(
+        "A program in another language discovers, exchanges, refreshes, verifies and revokes",
+        .enabled(
+            if: ForeignLanguage.allCases.allSatisfy(\.isThere),
+            "node, TypeScript, jose or Go is not here: deploy/packages --tests unpacks them"),
+        arguments: ForeignLanguage.allCases)
+    func otherLanguages(_ language: ForeignLanguage) async throws {
+        try await ClientLibraryFixture.shared.run(language)
+    }
+
+    @Test(
+        "Apache's mod_auth_openidc protects an API, by the key set and by introspection",
+        .enabled(if: ApacheAPI.isThere, "Apache is not here: deploy/packages --tests unpacks it"),
+        arguments: ApacheAPI.Kind.allCases)
+    func apache(_ kind: ApacheAPI.Kind) async throws {
+        let (api, accessToken, idToken) = try await ClientLibraryFixture.shared.apache(kind)
+        #expect(try await api.get(accessToken) == 200, "\(api.log)")
+        #expect(try await api.get(nil) == 401)
+        #expect(try await api.get(accessToken.dropLast(8) + "AAAAAAAA") == 401)
+        #expect([401, 403].contains(try await api.get(idToken)))
+        #expect([401, 403].contains(try await api.get("a.b.c")))
+    }
 }

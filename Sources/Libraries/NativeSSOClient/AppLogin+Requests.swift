@@ -1,0 +1,45 @@
+import OAuthWire
+
+/// Requests to the app's APIs.
+extension AppLogin {
+    /// Sends a request with the app's access token. After a 401 it renews the token and sends the request once more.
+    ///
+    /// If the app has a DPoP key, the request carries a proof, with the nonce that the API asked for (RFC 9449 §9).
+    /// - Parameter request: Without `Authorization`. Its address must have TLS, or be at this machine.
+    /// - Returns: The API's response, whatever its status. A second 401 is returned: the API refuses this app.
+    /// - Throws: ``ClientError``, if there is no token or no response.
+    public func send(_ request: TransportRequest) async throws(ClientError) -> TransportResponse {
+        guard SecureAddress.isSecure(request.address) else { throw .insecureAddress(request.address) }
+        let tokens = try await tokens()
+        var token = try await tokens.accessToken()
+        var response = try await send(request, with: token)
+        if response.asksForProofNonce { response = try await send(request, with: token) }
+        guard response.status == 401 else { return response }
+        token = try await tokens.accessToken(insteadOf: token)
+        return try await send(request, with: token)
+    }
+
+    private func send(
+        _ request: TransportRequest, with token: Credential
+    ) async throws(ClientError) -> TransportResponse {
+        var request = request
+        guard let proofs = proofs(for: request.address) else {
+            request.fields.append(("Authorization", "Bearer \(token.secret)"))
+            return try await transport.answer(request)
+        }
+        request.fields.append(("Authorization", "DPoP \(token.secret)"))
+        request.fields.append(
+            ("DPoP", try await proofs.proof(request.method, for: request.address, accessToken: token)))
+        let response = try await transport.answer(request)
+        if let nonce = response[field: "DPoP-Nonce"] { await proofs.note(nonce) }
+        return response
+    }
+}
+
+extension TransportResponse {
+    /// RFC 9449 §9.
+    fileprivate var asksForProofNonce: Bool {
+        status == 401 && self[field: "DPoP-Nonce"] != nil
+            && self[field: "WWW-Authenticate"]?.contains("use_dpop_nonce") == true
+    }
+}
