@@ -27,7 +27,7 @@ struct Broker: Sendable {
     /// `nil`: none is configured.
     let journal: EndJournal?
     let logouts: any LogoutRegistry
-    let ring = KeyRing()
+    let ring: KeyRing
     let keys: KeyRefresh
     let commits: CommitProbe
     let snapshot: RegistrySnapshot
@@ -75,6 +75,7 @@ struct Broker: Sendable {
             database: databaseTimes.measuring(.logout, on: shared), atOnce: max(configuration.database.pool * 3 / 8, 1))
         let clock = clock
         self.logouts = journal.map { JournalledLogouts(registry: logouts, journal: $0, clock: clock) } ?? logouts
+        ring = KeyRing(quota: configuration.keys.quota)
         keys = KeyRefresh(
             store: SigningKeyStore(database: pool), provider: provider, replica: configuration.keys.replica, ring: ring,
             logger: logger)

@@ -7,10 +7,21 @@ import YAML
 
 private let keys = KeyDescription.all
 
+private let signerKeys = {
+    let problems = Problems(opensFiles: false)
+    let root = Section(path: "", place: .file, variables: Variables([:]), problems: problems)
+    _ = SignerConfiguration(reading: root)
+    return problems.keys
+}()
+
 extension GuidePageTests {
-    @Test func configure() throws {
+    @Test func configure() throws { try GuidePage(name: "configure.md").expect(Self.reference(keys)) }
+
+    @Test func signer() throws { try GuidePage(name: "signer.md").expect(Self.reference(signerKeys)) }
+
+    private static func reference(_ keys: [KeyDescription]) -> String {
         var text = ""
-        for (title, section, help) in Self.sections {
+        for (title, section, help) in sections(keys) {
             text += "## \(title)\n\n"
             if !help.isEmpty { text += help + "\n\n" }
             let rows = keys.filter { $0.section == section && !$0.isSection }
@@ -21,11 +32,11 @@ extension GuidePageTests {
             if !bounded.isEmpty { text += "\nEnvironment: \(bounded.joined(separator: ", ")).\n" }
             text += "\n"
         }
-        try GuidePage(name: "configure.md").expect(text)
+        return text
     }
 
     /// The root first, then in the order of the file.
-    private static var sections: [(title: String, path: String, help: String)] {
+    private static func sections(_ keys: [KeyDescription]) -> [(title: String, path: String, help: String)] {
         [("Top level", "", "")]
             + keys.filter(\.isSection).map {
                 (Markdown.code($0.inside.replacing("[0]", with: "[]")), $0.inside, $0.help)
@@ -35,7 +46,9 @@ extension GuidePageTests {
     @Test func everyKeyOfTheSampleIsDescribedOnce() {
         #expect(keys.count > 60)
         #expect(Set(keys.map(\.path)).count == keys.count)
-        for key in keys { #expect(key.help.hasSuffix(".") || key.help.hasSuffix(":"), "\(key.path)") }
+        #expect(signerKeys.contains { $0.path == "signer.longest_token" })
+        #expect(!signerKeys.contains { ["keys.signer", "keys.replica", "keys.quota"].contains($0.path) })
+        for key in keys + signerKeys { #expect(key.help.hasSuffix(".") || key.help.hasSuffix(":"), "\(key.path)") }
     }
 
     @Test func schema() async throws {
