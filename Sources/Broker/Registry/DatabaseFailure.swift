@@ -99,6 +99,7 @@ enum RegistryStatements {
         + Administration.scopeStatements
         + CodeStatements.all + RetentionStatements.all + LogoutStatements.all + SessionStatements.all
         + GrantStatements.all + RevocationStatements.all + EndedSessionStatements.all
-        + DatabaseStatements.all
+        + DatabaseStatements.all + [LoginStatements.select] + SupportStatements.all + SuspensionStatements.all
+        + SealStatements.all + [Administration.lastSealBefore]
         + DeviceStatements.all + AccountStatements.all + AuditListStatements.all
 }

@@ -191,6 +191,8 @@ package enum AuditKind: String, Sendable, CaseIterable {
     /// Of a user. An identity provider had disabled it.
     case accountEnabled = "account_enabled"
     case idpKeyRevoked = "idp_key_revoked"
+    case idpSuspended = "idp_suspended"
+    case idpResumed = "idp_resumed"
     case subjectPrefixForgotten = "subject_prefix_forgotten"
     case keyAdded = "key_added"
     case keyPublished = "key_published"
@@ -199,6 +201,7 @@ package enum AuditKind: String, Sendable, CaseIterable {
     case keyRemoved = "key_removed"
     /// By the SQL functions of `native_sso_support`.
     case sessionsFound = "sessions_found"
+    case requestExplained = "request_explained"
     case retentionSet = "retention_set"
     case databaseAccepted = "database_accepted"
     case swept

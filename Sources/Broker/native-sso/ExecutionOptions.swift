@@ -56,12 +56,13 @@ struct ExecutionOptions: ParsableArguments {
     }
 
     /// Shows `plan`. With `--execute`, carries it out first.
+    /// - Parameter id: Of an act that it goes on with; `nil`: a new one.
     func carryOut(
-        _ plan: Plan, _ options: GlobalOptions,
+        _ plan: Plan, _ options: GlobalOptions, as id: UniqueID? = nil,
         _ body: (Administration, AdministrativeAct) async throws -> Void
     ) async throws {
         guard execute else { return try options.output.show(plan) }
-        let act = options.act(why)
+        let act = options.act(why, id)
         try await options.administer { try await body($0, act) }
         try options.output.show(plan.done(by: act))
     }

@@ -14,7 +14,8 @@ struct NativeSSOCommand: CommandGroup {
             KeyCommand.self,
             JWKSCommand.self, MetadataCommand.self, ClientCommand.self, GroupCommand.self, ScopeCommand.self,
             RegistryFileCommand.self, SessionCommand.self, GrantCommand.self, DeviceCommand.self,
-            AccountCommand.self, ProviderKeyCommand.self, SubjectPrefixCommand.self, RetentionCommand.self,
+            AccountCommand.self, ProviderCommand.self, ProviderKeyCommand.self, SubjectPrefixCommand.self,
+            RetentionCommand.self,
             SweepCommand.self, AuditCommand.self, DatabaseCommand.self, ExplainCommand.self,
         ])
 
@@ -40,7 +41,8 @@ struct NativeSSOCommand: CommandGroup {
     /// Runs one command line, and reports its failure.
     static func status(of arguments: [String]) async -> ExitStatus {
         do {
-            var command = try parseAsRoot(arguments)
+            let supported = try SupportProfile.arguments(arguments)
+            var command = try supported.map { try SupportProfile.parseAsRoot($0) } ?? parseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {

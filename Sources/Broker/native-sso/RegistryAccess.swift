@@ -9,13 +9,14 @@ import Synchronization
 
 extension GlobalOptions {
     /// Runs a command with the registry.
+    /// - Parameter patience: For one statement.
     func administer<Value: Sendable>(
-        _ body: (Administration) async throws -> Value
+        patience: Duration = .seconds(30), _ body: (Administration) async throws -> Value
     ) async throws -> Value {
         var connection = try configuration().database.connection(pool: 1)
         // A person waits. A longer wait is better than a request to try again.
-        connection.callDeadline = .seconds(30)
-        connection.statementTimeout = .seconds(60)
+        connection.callDeadline = patience
+        connection.statementTimeout = patience * 2
         connection.queueWait = .seconds(5)
         let failure = ConnectionFailure()
         let pool = ConnectionPool(connection) { failure.note($0) }
@@ -34,11 +35,13 @@ extension GlobalOptions {
         return try result.get()
     }
 
-    func act(_ why: ReasonOption) -> AdministrativeAct {
+    /// - Parameter id: Of an act that this one goes on with; `nil`: a new one.
+    func act(_ why: ReasonOption, _ id: UniqueID? = nil) -> AdministrativeAct {
         var randomness = SystemRandomNumberGenerator()
         return AdministrativeAct(
             actor: Operator.name(environment: ProcessInfo.processInfo.environment), reason: why.reason,
-            requestID: .timeOrdered(milliseconds: UInt64(clamping: SystemClock().milliseconds), using: &randomness))
+            requestID: id
+                ?? .timeOrdered(milliseconds: UInt64(clamping: SystemClock().milliseconds), using: &randomness))
     }
 }
 

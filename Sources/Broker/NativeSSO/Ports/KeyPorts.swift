@@ -49,4 +49,6 @@ package enum AuthenticatedRecord: String, Sendable {
     case authorizationCode = "authorization code"
     /// The source of the key that seals the answer to a code.
     case codeAnswer = "code answer"
+    /// A seal of the audit: its number and its link of the chain.
+    case auditSeal = "audit seal"
 }
