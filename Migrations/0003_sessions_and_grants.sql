@@ -32,6 +32,16 @@ COMMENT ON DOMAIN copied_claims IS 'Claims of an id_token, as one JSON object.';
 CREATE FUNCTION instant_that_counts(p_instant timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS
     $$ SELECT CASE WHEN p_instant IS NOT NULL THEN least(p_instant, date_trunc('second', now()) + interval '1 minute') END $$;
 
+CREATE TABLE suspended_provider (
+    issuer issuer_identifier PRIMARY KEY,
+    suspended_at timestamptz NOT NULL
+);
+CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON suspended_provider EXECUTE FUNCTION announce_registry_change();
+GRANT SELECT ON suspended_provider TO native_sso_broker;
+COMMENT ON TABLE suspended_provider IS 'The IdPs from which no login is taken for now. Who suspended it, and why, is in the audit.';
+COMMENT ON COLUMN suspended_provider.issuer IS 'The IdP.';
+COMMENT ON COLUMN suspended_provider.suspended_at IS 'Since when.';
+
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION '% of % refused: %', TG_OP, TG_TABLE_NAME, TG_ARGV[0] USING ERRCODE = 'integrity_constraint_violation';

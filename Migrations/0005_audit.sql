@@ -1,5 +1,5 @@
--- The audit: tokens granted, requests refused with the reason, changes by operators. Append only, one partition a month. Also the
--- retention periods, and the PostgreSQL clusters that operators have accepted.
+-- The audit: tokens granted, requests refused with the reason, changes by operators. Append only, one partition a month, sealed by a
+-- chain of digests. Also the retention periods, and the PostgreSQL clusters that operators have accepted.
 -- Release: 0.1
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso;
@@ -14,11 +14,14 @@ CREATE TABLE audit_event (
     reason text,
     actor text,
     details jsonb,
-    trace_id uuid
+    trace_id uuid,
+    -- A number, because BRIN cannot index xid8.
+    recorded_in bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint
 ) PARTITION BY RANGE (occurred_at);
 CREATE INDEX audit_event_request ON audit_event (request_id) WHERE request_id IS NOT NULL;
--- Events come nearly in the order of their instants, so that a summary of some blocks is enough and an insert does not pay for it.
-CREATE INDEX audit_event_time ON audit_event USING brin (occurred_at) WITH (pages_per_range = 32, autosummarize = on);
+-- Events come nearly in the order of their instants and transactions, so that a summary of some blocks is enough and an insert does
+-- not pay for it.
+CREATE INDEX audit_event_time ON audit_event USING brin (occurred_at, recorded_in) WITH (pages_per_range = 32, autosummarize = on);
 -- For a month without a partition of its own.
 CREATE TABLE audit_event_default PARTITION OF audit_event DEFAULT;
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON audit_event FOR EACH ROW
@@ -34,6 +37,41 @@ COMMENT ON COLUMN audit_event.reason IS 'Why, from a closed list; an operator''s
 COMMENT ON COLUMN audit_event.actor IS 'Who, where a person acted.';
 COMMENT ON COLUMN audit_event.details IS 'More, without secrets.';
 COMMENT ON COLUMN audit_event.trace_id IS 'trace-id of traceparent (W3C Trace Context), where a trusted proxy sent one.';
+COMMENT ON COLUMN audit_event.recorded_in IS 'The transaction that recorded it. A seal covers a range of transactions that had all ended.';
+
+CREATE TABLE audit_seal (
+    number bigint PRIMARY KEY,
+    sealed_at timestamptz NOT NULL,
+    month date NOT NULL,
+    from_transaction bigint NOT NULL,
+    until_transaction bigint NOT NULL,
+    events bigint NOT NULL,
+    digest bytea NOT NULL,
+    is_removal boolean NOT NULL,
+    chain bytea NOT NULL,
+    tag bytea
+);
+CREATE TRIGGER append_only BEFORE DELETE ON audit_seal FOR EACH ROW EXECUTE FUNCTION refuse_change('the audit is append only');
+CREATE TRIGGER tag_once BEFORE UPDATE ON audit_seal FOR EACH ROW
+    WHEN (OLD.tag IS NOT NULL
+        OR (NEW.number, NEW.sealed_at, NEW.month, NEW.from_transaction, NEW.until_transaction, NEW.events, NEW.digest, NEW.is_removal,
+            NEW.chain)
+        IS DISTINCT FROM (OLD.number, OLD.sealed_at, OLD.month, OLD.from_transaction, OLD.until_transaction, OLD.events, OLD.digest,
+            OLD.is_removal, OLD.chain))
+    EXECUTE FUNCTION refuse_change('a seal gets its tag once, and nothing else in it changes');
+GRANT SELECT ON audit_seal TO native_sso_broker;
+COMMENT ON TABLE audit_seal IS
+    'The chain of seals over the audit. A seal covers the events of one month that a range of transactions recorded.';
+COMMENT ON COLUMN audit_seal.number IS 'From 1, without gaps.';
+COMMENT ON COLUMN audit_seal.sealed_at IS 'When it was made.';
+COMMENT ON COLUMN audit_seal.month IS 'The first day of the month, in UTC.';
+COMMENT ON COLUMN audit_seal.from_transaction IS 'The first transaction. Where the previous seal''s range ends, or the same range for a second month.';
+COMMENT ON COLUMN audit_seal.until_transaction IS 'The first transaction after the range.';
+COMMENT ON COLUMN audit_seal.events IS 'How many events it covers. Of a removal: how many were removed.';
+COMMENT ON COLUMN audit_seal.digest IS 'SHA-256 of the sorted SHA-256 digests of the events.';
+COMMENT ON COLUMN audit_seal.is_removal IS 'Retention removed the events of the month, which the earlier seals of the month cover.';
+COMMENT ON COLUMN audit_seal.chain IS 'SHA-256 of the previous seal''s chain and the other columns.';
+COMMENT ON COLUMN audit_seal.tag IS 'HMAC under the brokers'' device key over number and chain; NULL: no broker has tagged it yet.';
 
 CREATE TABLE retention (
     only_row boolean PRIMARY KEY CHECK (only_row),
@@ -90,6 +128,6 @@ SELECT a.occurred_at, a.kind, a.request_id, a.client_id, a.session_id, a.grant_i
         (SELECT l.source_client_id FROM session l WHERE l.session_id = a.session_id)) AS source_client_id,
     (SELECT m.group_id::text FROM session l JOIN sharing_group_member m ON m.issuer = l.idp_issuer
      WHERE l.session_id = a.session_id AND m.client_id = a.client_id) AS group_id,
-    a.tableoid::bigint AS partition, a.ctid AS place, a.trace_id
+    a.tableoid::bigint AS partition, a.ctid AS place, a.trace_id, a.recorded_in
 FROM audit_event a;
 COMMENT ON VIEW audit_line IS 'The audit as the command line shows it.';

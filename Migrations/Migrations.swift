@@ -17,8 +17,11 @@ public struct Migration: Sendable {
     /// The release that brings this numbered file, from the line `-- Release: ` of its head; `nil`: no such line.
     public var release: String? { head("-- Release: ") }
 
-    /// Whether its head has a line `-- Locks: `: it locks tables that brokers use.
-    public var locksTables: Bool { head("-- Locks: ") != nil }
+    /// The line `-- Locks: ` of its head: which tables that brokers use it locks, and for how long; `nil`: none.
+    public var locks: String? { head("-- Locks: ") }
+
+    /// The SQL as text.
+    public var text: String { String(decoding: sql, as: UTF8.self) }
 
     private func head(_ start: String) -> String? {
         String(decoding: sql, as: UTF8.self).split(separator: "\n").prefix { $0.hasPrefix("--") }

@@ -35,6 +35,17 @@ LANGUAGE sql IMMUTABLE AS $$
     SELECT s.issuer = p_issuer AND s.sid = p_sid OR s.idp_issuer = p_issuer AND s.idp_sid = p_sid OR s.session_id = p_session_id
 $$;
 
+-- Whether an operator's selection holds this session; NULL selects all. Inlined where it is used.
+CREATE OR REPLACE FUNCTION is_selected(
+    s session, p_issuer text, p_sid bytea, p_session_id uuid, p_idp_issuer text, p_subject text, p_device bytea, p_client text,
+    p_began_until timestamptz)
+RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT (p_sid IS NULL OR native_sso.is_named(s, p_issuer, p_sid, p_session_id))
+        AND (p_idp_issuer IS NULL OR s.idp_issuer = p_idp_issuer) AND (p_subject IS NULL OR s.subject = p_subject)
+        AND (p_device IS NULL OR s.device_digest = p_device) AND (p_client IS NULL OR s.source_client_id = p_client)
+        AND (p_began_until IS NULL OR s.created_at <= p_began_until)
+$$;
+
 -- An operator's end. The user must log in again, with a later auth_time; or, where the same login may return, bring an id_token with a
 -- later iat. Sessions that have ended already are not ended again, but the limits of their names are tightened as well.
 CREATE OR REPLACE FUNCTION end_sessions(
@@ -449,13 +460,33 @@ CREATE OR REPLACE FUNCTION sweep_audit(p_limit bigint) RETURNS SETOF sweep_batch
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
     v_name text;
+    v_month date;
+    v_until bigint;
     v_removed bigint := 0;
 BEGIN
     IF NOT try_sweep() THEN
         RETURN;
     END IF;
-    FOR v_name IN SELECT m.relname FROM dead_audit_month m ORDER BY m.relname LIMIT least(p_limit, 1000) LOOP
+    -- What goes must be sealed first, and the seals remember that it went.
+    IF NOT try_seal() THEN
+        RETURN NEXT ROW (0, 0)::sweep_batch;
+        RETURN;
+    END IF;
+    PERFORM seal_audit_events();
+    v_until := (SELECT s.until_transaction FROM audit_seal s ORDER BY s.number DESC LIMIT 1);
+    FOR v_name, v_month IN
+        SELECT m.relname, to_date(substring(m.relname FROM '\d{4}_\d{2}$'), 'YYYY_MM') FROM dead_audit_month m
+        ORDER BY m.relname LIMIT least(p_limit, 1000)
+    LOOP
+        CONTINUE WHEN EXISTS (
+            SELECT FROM audit_event a
+            WHERE a.occurred_at >= v_month::timestamp AT TIME ZONE 'UTC'
+                AND a.occurred_at < (v_month + interval '1 month') AT TIME ZONE 'UTC'
+                AND a.recorded_in >= v_until);
         EXECUTE format('TRUNCATE %I', v_name);
+        PERFORM append_audit_seal(
+            v_month, v_until, v_until,
+            (SELECT coalesce(sum(s.events), 0) FROM audit_seal s WHERE s.month = v_month AND NOT s.is_removal)::bigint, sha256(''), true);
         v_removed := v_removed + 1;
     END LOOP;
     RETURN NEXT ROW (v_removed, v_removed)::sweep_batch;

@@ -1,5 +1,5 @@
 -- What a support desk, or a hook of the company's own systems, may do: find and end the sessions of one user, or of the device of one
--- session. Each look and each end is in the audit, with the database user.
+-- session, and read what the audit has of one request. Each look and each end is in the audit, with the database user.
 -- One current text, applied again when it changes.
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso, pg_temp;
@@ -83,3 +83,20 @@ BEGIN
 END
 $$;
 GRANT EXECUTE ON FUNCTION support_end_sessions TO native_sso_support;
+
+-- The audit of one request of an app. What operators did has a request id too, and is not for a support desk.
+CREATE OR REPLACE FUNCTION support_explain_request(p_why text, p_request_id uuid, p_actor text DEFAULT NULL)
+RETURNS SETOF audit_line
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
+BEGIN
+    PERFORM require_reason(p_why);
+    INSERT INTO audit_event (occurred_at, kind, actor, reason, details)
+    VALUES (
+        clock_timestamp(), 'request_explained', coalesce(p_actor, session_user), p_why,
+        jsonb_build_object('database_user', session_user, 'request_id', p_request_id));
+    RETURN QUERY
+    SELECT * FROM audit_line a WHERE a.request_id = p_request_id AND a.actor IS NULL
+    ORDER BY a.occurred_at, a.partition, a.place LIMIT 100;
+END
+$$;
+GRANT EXECUTE ON FUNCTION support_explain_request TO native_sso_support;

@@ -46,9 +46,10 @@ package struct Migrator: Sendable {
     }
 
     /// Applies the missing files in order. Returns the files that this run applied.
-    package func up() async throws(MigratorError) -> [Migration] {
+    /// - Parameter version: The last numbered file to apply. Brokers serve only once all files are applied.
+    package func up(to version: Int? = nil) async throws(MigratorError) -> [Migration] {
         try await withPool { pool throws(MigratorError) in
-            let missing = try await missing(pool).pending
+            let missing = try chosen(try await missing(pool).pending, to: version)
             var applied: [Migration] = []
             for migration in missing where try await apply(migration, pool) { applied.append(migration) }
             return applied
@@ -73,9 +74,19 @@ package struct Migrator: Sendable {
     /// The files to apply, unless that would skip a release.
     func missing(_ pool: ConnectionPool) async throws(MigratorError) -> (pending: [Migration], isNew: Bool) {
         let history = try await history(pool)
+        if history.applied.isEmpty { try await refuseForeignSchema(pool) }
         let pending = try history.pending(of: migrations)
         try history.refuseSkip(by: pending)
         return (pending, history.applied.isEmpty)
+    }
+
+    /// Those of the pending files up to `version`. The functions of the repeatable files need the last numbered one.
+    func chosen(_ pending: [Migration], to version: Int?) throws(MigratorError) -> [Migration] {
+        guard let version else { return pending }
+        let last = migrations.compactMap(\.version).max() ?? 0
+        guard (1...last).contains(version) else { throw .noSuchVersion(version, last: last) }
+        guard version < last else { return pending }
+        return pending.filter { ($0.version ?? .max) <= version }
     }
 
     private func history(_ pool: ConnectionPool) async throws(MigratorError) -> SchemaHistory {
@@ -83,6 +94,9 @@ package struct Migrator: Sendable {
             return try await pool.withTransaction { transaction throws(PostgresError) in
                 try Self.history(transaction)
             }
+        } catch .server(let state, _, _) where state.code == "42703" || state.code == "42501" {
+            // The table has other columns, or another owner.
+            throw .foreignSchema
         } catch {
             throw .database(error)
         }
@@ -92,6 +106,17 @@ package struct Migrator: Sendable {
         let found = try transaction.query(MigratorSQL.findTable)
         guard let row = found.first, try row.bool(0) else { return try SchemaHistory([]) }
         return try SchemaHistory(try transaction.query(SchemaHistory.statement))
+    }
+
+    /// Throws if a schema of this name holds something, but no record of migrations.
+    private func refuseForeignSchema(_ pool: ConnectionPool) async throws(MigratorError) {
+        do throws(PostgresError) {
+            let found = try await pool.query(MigratorSQL.findForeign)
+            guard let row = found.first, try row.bool(0) else { return }
+        } catch {
+            throw .database(error)
+        }
+        throw .foreignSchema
     }
 
     private enum Step {
@@ -104,7 +129,7 @@ package struct Migrator: Sendable {
     /// False if another migrator has applied it in the meantime.
     private func apply(_ migration: Migration, _ pool: ConnectionPool) async throws(MigratorError) -> Bool {
         let deadline = ContinuousClock.now + patience
-        let limit = migration.locksTables ? min(limit, lockTimeout * 2) : limit
+        let limit = migration.locks != nil ? min(limit, lockTimeout * 2) : limit
         while true {
             let step: Step
             do throws(PostgresError) {
@@ -194,6 +219,16 @@ enum MigratorSQL {
         SELECT EXISTS (
             SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname = 'native_sso' AND c.relname = 'schema_migration')
+        """)
+
+    /// Whether the schema holds anything but the migrator's own table.
+    static let findForeign = Statement(
+        """
+        SELECT EXISTS (
+            SELECT FROM pg_catalog.pg_namespace n WHERE n.nspname = 'native_sso' AND (
+                EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.relnamespace = n.oid
+                    AND c.relkind NOT IN ('i', 'I', 'S') AND c.relname <> 'schema_migration')
+                OR EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.pronamespace = n.oid)))
         """)
 
     /// The tables that others may be using.

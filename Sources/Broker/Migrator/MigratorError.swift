@@ -11,6 +11,9 @@ package enum MigratorError: Error, Sendable, Equatable, CustomStringConvertible 
     case pending(files: [String])
     /// The database is more than one release behind: it lacks this one too.
     case skipsRelease(String, last: String)
+    /// The schema `native_sso` holds something that these migrations did not make.
+    case foreignSchema
+    case noSuchVersion(Int, last: Int)
     /// Another migrator held the lock for the whole waiting time.
     case anotherIsAtWork
     /// A file failed and was rolled back. The files before it stay applied.
@@ -40,6 +43,13 @@ package enum MigratorError: Error, Sendable, Equatable, CustomStringConvertible 
             beside the schema of their own release and of the next. Install release \(release), run its \
             `native-sso migrate up`, restart every broker with it, and then run this again.
             """
+        case .foreignSchema:
+            """
+            This database has a schema native_sso that these migrations did not make, or that belongs to another role. \
+            Nothing was changed. Name another database, or rename that schema if nobody needs it.
+            """
+        case .noSuchVersion(let version, let last):
+            "There is no migration \(version): --to takes a number from 1 to \(last)."
         case .anotherIsAtWork:
             "Another migrator is at work on this database. Wait for it to end, then run this again."
         case .failed(let file, .outcomeUnknown(let reason)):

@@ -100,6 +100,7 @@ enum RegistryStatements {
         + CodeStatements.all + HandoffStatements.all + RetentionStatements.all + LogoutStatements.all
         + SessionStatements.all
         + GrantStatements.all + RevocationStatements.all + EndedSessionStatements.all
-        + DatabaseStatements.all + RestoreStatements.all
+        + DatabaseStatements.all + RestoreStatements.all + [LoginStatements.select] + SupportStatements.all
+        + SuspensionStatements.all + SealStatements.all + [Administration.lastSealBefore]
         + DeviceStatements.all + AccountStatements.all + AuditListStatements.all
 }

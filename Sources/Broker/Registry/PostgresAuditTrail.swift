@@ -196,6 +196,8 @@ package enum AuditKind: String, Sendable, CaseIterable {
     /// Of a user. An identity provider had disabled it.
     case accountEnabled = "account_enabled"
     case idpKeyRevoked = "idp_key_revoked"
+    case idpSuspended = "idp_suspended"
+    case idpResumed = "idp_resumed"
     case subjectPrefixForgotten = "subject_prefix_forgotten"
     case keyAdded = "key_added"
     case keyPublished = "key_published"
@@ -206,6 +208,7 @@ package enum AuditKind: String, Sendable, CaseIterable {
     case keyResumed = "key_resumed"
     /// By the SQL functions of `native_sso_support`.
     case sessionsFound = "sessions_found"
+    case requestExplained = "request_explained"
     case retentionSet = "retention_set"
     case databaseAccepted = "database_accepted"
     /// Compared with a journal after a restore. What was repeated is recorded beside it.

@@ -12,6 +12,7 @@ package final class RegistrySnapshot: ClientDirectory {
         let credentials: [ClientID: ClientCredentials]
         let allowedScopes: Scope
         let providers: [ClientID: Set<Issuer>]
+        let suspendedProviders: Set<Issuer>
         let scopesRequiringConsent: Scope
     }
 
@@ -30,6 +31,8 @@ package final class RegistrySnapshot: ClientDirectory {
 
     package func providers(of id: ClientID) throws(PortError) -> Set<Issuer> { try loaded().providers[id] ?? [] }
 
+    package var suspendedProviders: Set<Issuer> { get throws(PortError) { try loaded().suspendedProviders } }
+
     package var scopesRequiringConsent: Scope { get throws(PortError) { try loaded().scopesRequiringConsent } }
 
     /// Whether a load has ever succeeded.
@@ -42,6 +45,8 @@ package final class RegistrySnapshot: ClientDirectory {
             CredentialStatements.secrets, [], of: "the registry", CredentialStatements.secret)
         let keys = try await database.all(CredentialStatements.keys, [], of: "the registry", CredentialStatements.key)
         let places = try await database.all(ClientStatements.providers, [], of: "the registry", ClientStatements.place)
+        let suspended = try await database.all(
+            SuspensionStatements.select, [], of: "the registry", ProviderSuspension.init)
         let consent = try await database.all(
             ClientStatements.scopesRequiringConsent, [], of: "the registry"
         ) { try $0.text(0) }
@@ -50,6 +55,7 @@ package final class RegistrySnapshot: ClientDirectory {
             credentials: Self.credentials(secrets, keys),
             allowedScopes: clients.allowedScopes,
             providers: Dictionary(grouping: places, by: \.client).mapValues { Set($0.map(\.provider)) },
+            suspendedProviders: Set(suspended.map(\.issuer)),
             scopesRequiringConsent: Scope(consent))
         contents.withLock { $0 = fresh }
     }

@@ -111,6 +111,9 @@ extension AuditExplanation {
             self = words.act(
                 "revoked the key \(of("thumbprint")) of \(of("issuer")): the broker no longer accepts tokens that it signed"
             )
+        case .idpSuspended:
+            self = words.act("suspended \(of("issuer")): the broker takes no login from it until it is resumed")
+        case .idpResumed: self = words.act("resumed \(of("issuer")): the broker takes logins from it again")
         case .subjectPrefixForgotten:
             self = words.act("forgot how users of \(of("issuer")) were named, so that they may get other names")
         case .keyAdded:
@@ -123,6 +126,7 @@ extension AuditExplanation {
         case .keyResumed: self = words.act("let the key \(of("kid")) sign again")
         case .sessionsFound:
             self = words.act("looked at \(of("sessions")) sessions of one user or device\(words.place)")
+        case .requestExplained: self = words.act("read what the audit has of the request \(of("request_id"))")
         case .retentionSet:
             self = words.act(
                 "set how long records are kept: sessions for \(of("session_days")) days, the audit for \(of("audit_days")) days"

@@ -72,12 +72,13 @@ struct ExecutionOptions: ParsableArguments {
     }
 
     /// Shows `plan`. With `--execute`, carries it out first.
+    /// - Parameter id: Of an act that it goes on with; `nil`: a new one.
     func carryOut(
-        _ plan: Plan, _ options: GlobalOptions,
+        _ plan: Plan, _ options: GlobalOptions, as id: UniqueID? = nil,
         _ body: (Administration, AdministrativeAct) async throws -> Void
     ) async throws {
         guard execute else { return try options.output.show(plan) }
-        let act = options.act(why)
+        let act = options.act(why, id)
         let journal = try options.read(openingFiles: false) { $0.audit() }.journal.map { EndJournal(path: $0) }
         try journal?.check()
         try await Progress.showing(plan.action) {

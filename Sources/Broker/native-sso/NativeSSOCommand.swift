@@ -15,8 +15,9 @@ struct NativeSSOCommand: CommandGroup {
             KeyCommand.self,
             JWKSCommand.self, MetadataCommand.self, ClientCommand.self, GroupCommand.self, ScopeCommand.self,
             RegistryFileCommand.self, SessionCommand.self, GrantCommand.self, DeviceCommand.self,
-            AccountCommand.self, ProviderKeyCommand.self, SubjectPrefixCommand.self, RetentionCommand.self,
-            SweepCommand.self, AuditCommand.self, DatabaseCommand.self, RestoreCheckCommand.self, ExplainCommand.self,
+            AccountCommand.self, ProviderCommand.self, ProviderKeyCommand.self, SubjectPrefixCommand.self,
+            RetentionCommand.self, SweepCommand.self, AuditCommand.self, DatabaseCommand.self,
+            RestoreCheckCommand.self, ExplainCommand.self,
         ])
 
     @OptionGroup var options: GlobalOptions
@@ -46,7 +47,11 @@ struct NativeSSOCommand: CommandGroup {
                 throw CommandFailure.usage("there is no command '\(unknown)'\(path.didYouMean)")
             }
             // Completions ask the registry.
-            var command = try await asyncParseAsRoot(arguments)
+            let supported = try SupportProfile.arguments(arguments)
+            var command =
+                if let supported { try SupportProfile.parseAsRoot(supported) } else {
+                    try await asyncParseAsRoot(arguments)
+                }
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {

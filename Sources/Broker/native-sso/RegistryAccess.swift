@@ -9,36 +9,41 @@ import Synchronization
 
 extension GlobalOptions {
     /// Runs a command with the registry.
+    /// - Parameter patience: For one statement.
     func administer<Value: Sendable>(
-        _ body: (Administration) async throws -> Value
+        patience: Duration = .seconds(30), _ body: (Administration) async throws -> Value
     ) async throws -> Value {
-        try await read { $0.database() }.administer(within: .seconds(5), body)
+        try await read { $0.database() }.administer(within: .seconds(5), patience: patience, body)
     }
 
-    func act(_ why: ReasonOption) -> AdministrativeAct {
+    /// - Parameter id: Of an act that this one goes on with; `nil`: a new one.
+    func act(_ why: ReasonOption, _ id: UniqueID? = nil) -> AdministrativeAct {
         var randomness = SystemRandomNumberGenerator()
         return AdministrativeAct(
             actor: Operator.name(environment: ProcessInfo.processInfo.environment), reason: why.reason,
-            requestID: .timeOrdered(milliseconds: UInt64(clamping: SystemClock().milliseconds), using: &randomness))
+            requestID: id
+                ?? .timeOrdered(milliseconds: UInt64(clamping: SystemClock().milliseconds), using: &randomness))
     }
 }
 
 extension Configuration.Database {
-    /// - Parameter patience: How long to wait for a connection.
+    /// - Parameters:
+    ///   - wait: How long to wait for a connection.
+    ///   - patience: For one statement.
     func administer<Value: Sendable>(
-        within patience: Duration, _ body: (Administration) async throws -> Value
+        within wait: Duration, patience: Duration = .seconds(30), _ body: (Administration) async throws -> Value
     ) async throws -> Value {
         var connection = try connection(pool: 1)
         // A person waits. A longer wait is better than a request to try again.
-        connection.callDeadline = .seconds(30)
-        connection.statementTimeout = .seconds(60)
+        connection.callDeadline = patience
+        connection.statementTimeout = patience * 2
         connection.queueWait = .seconds(5)
         let failure = ConnectionFailure()
         let pool = ConnectionPool(connection) { failure.note($0) }
         let result: Result<Value, any Error>
         do {
             do throws(PostgresError) {
-                try await pool.waitUntilConnected(within: patience)
+                try await pool.waitUntilConnected(within: wait)
             } catch {
                 throw CommandFailure(error, connecting: failure.message)
             }

@@ -7,7 +7,7 @@ import Testing
 /// Upgrades of a database that brokers are using.
 extension MigratorTests {
     /// The trial names the tables in use that a file locks, and leaves nothing behind.
-    @Test func checkSaysWhatAFileLocksAndUndoesIt() async throws {
+    @Test func trialSaysWhatAFileLocksAndUndoesIt() async throws {
         try await withDatabase { cluster, database, configuration in
             _ = try await Migrator(configuration, migrations: Self.three).up()
             let files = [
@@ -15,7 +15,7 @@ extension MigratorTests {
                 Self.file(5, "CREATE INDEX ON native_sso.t2 (n); SELECT pg_sleep(0.05);"),
             ]
             let next = Migrator(configuration, migrations: Self.three + files)
-            let trials = try await next.check()
+            let trials = try await next.trial()
             #expect(trials.map(\.migration.file) == files.map(\.file))
             #expect(trials.map(\.locks) == [["t1 AccessExclusiveLock"], ["t2 ShareLock"]])
             #expect(trials[1].duration >= .milliseconds(50))
@@ -24,7 +24,7 @@ extension MigratorTests {
                 database: database)
             #expect(left == "t|3\n")
             #expect(try await next.up().count == 2)
-            #expect(try await next.check().isEmpty)
+            #expect(try await next.trial().isEmpty)
         }
     }
 
@@ -54,7 +54,7 @@ extension MigratorTests {
                 configuration, migrations: Self.three + [Self.file(4, change)], lockTimeout: .seconds(2))
             try await withReader(cluster, database) {
                 async let outcome = refusal { () throws(MigratorError) in
-                    if isTrial { _ = try await next.check() } else { _ = try await next.up() }
+                    if isTrial { _ = try await next.trial() } else { _ = try await next.up() }
                 }
                 try await cluster.until(
                     "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock';", answers: "1")
@@ -101,7 +101,7 @@ extension MigratorTests {
             _ = try await first.up()
             let errors = [
                 await refusal { () throws(MigratorError) in _ = try await third.up() },
-                await refusal { () throws(MigratorError) in _ = try await third.check() },
+                await refusal { () throws(MigratorError) in _ = try await third.trial() },
             ]
             #expect(errors == [.skipsRelease("0.2", last: "0.3"), .skipsRelease("0.2", last: "0.3")])
             #expect(errors[0]?.description.contains("Install release 0.2, ") == true)

@@ -165,6 +165,7 @@ struct ExplainCommandTests {
             #expect(unknown.status == 1 && unknown.errors.contains("the log of the broker has every request"))
             for wrong in [
                 ["explain"], ["explain", "x"], ["explain", "--from", "app1"], ["explain", "--to", "app1"],
+                ["explain", "--sid", "s-1"], ["explain", "--to", "app1", "--sid", "s-1", "--sub", "user"],
                 ["explain", "01900000-0000-7000-8000-000000000000", "--reason", "client_unknown"],
                 ["explain", "--reason", "client_unknown", "--issuer", "https://idp.example.com"],
                 ["audit", "list", "--kind", "no_such_kind"], ["audit", "list", "--from", "yesterday"],
@@ -220,6 +221,68 @@ struct ExplainCommandTests {
                 "explain", "--from", "app1", "--to", "app2", "--issuer", "https://other.example.com",
             ])
             #expect(elsewhere.status == 1)
+        }
+    }
+
+    @Test func `every rule of a decision is shown with what it saw, about two apps and about a login`() async throws {
+        try await Installation.withSchema { installation in
+            try await SessionCommandTests().put(installation)
+            func rules(
+                _ arguments: String...
+            ) async throws -> (failing: [String], saw: [String: String], text: [String]) {
+                let outcome = try await installation.run(["--json", "explain", "--to", "app2"] + arguments)
+                let report = try #require(try JSONReader.parse(Array(outcome.output.utf8)).object, "\(outcome.errors)")
+                let answer = try #require(report.array("answers")?.first?.object)
+                let rules = try #require(answer.array("rules")).compactMap(\.object)
+                #expect(answer.string("reason") == rules.first { $0.bool("passes") == false }?.string("reason"))
+                #expect(report.bool("may_share") == (outcome.status == 0))
+                let text = try await installation.run(["explain", "--to", "app2"] + arguments).output
+                #expect(text.contains(answer.strings("text")?.joined(separator: "\n") ?? "-"), "\(text)")
+                return (
+                    rules.filter { $0.bool("passes") == false }.compactMap { $0.string("reason") },
+                    Dictionary(rules.map { ($0.string("reason") ?? "", $0.string("saw") ?? "") }) { first, _ in first },
+                    answer.strings("text") ?? []
+                )
+            }
+            let apps = try await rules("--from", "app1")
+            #expect(apps.failing.isEmpty && apps.saw["group_mismatch"] == "vendor and vendor")
+            #expect(apps.saw["direction_forbidden"] == "app1 is source, app2 is both")
+            let live = try await rules("--sid", "sid-1")
+            #expect(live.failing.isEmpty && live.saw["session_ended"] == "not ended", "\(live)")
+            #expect(live.text.contains { $0.contains("app2 has the grant 10000000-0000-7000-8000-000000000001") })
+            #expect(try await rules("--sub", "user").failing.isEmpty)
+
+            // Several rules at once: each is shown, in the order in which the broker asks.
+            try await installation.succeed("session", "end", "--sid", "sid-1", "--execute", "--reason", "lost")
+            try await installation.succeed(
+                "device", "block", "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b", "--execute",
+                "--reason", "stolen")
+            try await installation.succeed("client", "update", "app2", "--max-auth-age", "1h")
+            try await installation.succeed("scope", "add", "openid", "--requires-consent")
+            try await installation.succeed("client", "disable", "app2")
+            let dead = try await rules("--sid", "sid-1")
+            #expect(
+                dead.failing == [
+                    "client_disabled", "session_ended", "device_blocked", "consent_required", "assurance_insufficient",
+                ], "\(dead)")
+            #expect(dead.saw["session_ended"]?.contains("(operator)") == true)
+            #expect(try await installation.run(["explain", "--to", "app2", "--sid", "unknown"]).status == 1)
+        }
+    }
+
+    /// The registry marks such a grant by the end of the grant as its last rotation.
+    @Test func `a grant whose last answer could not be made shows no rotation in the future`() async throws {
+        try await Installation.withSchema { installation in
+            try await SessionCommandTests().put(installation)
+            try await installation.cluster.psql(
+                "UPDATE native_sso.sso_grant SET rotated_at = expires_at WHERE grant_id::text LIKE '%1'",
+                database: installation.database)
+            let grants = try await installation.object("session", "show", "--sid", "sid-1").array("grants")
+            #expect(grants?.first?.object?["rotated_at"] == .null)
+            #expect(grants?.first?.object?.bool("unanswered") == true)
+            let other = try await installation.object("session", "show", "--sid", "sid-2").array("grants")
+            #expect(other?.first?.object?.string("rotated_at") != nil)
+            #expect(other?.first?.object?.bool("unanswered") == false)
         }
     }
 

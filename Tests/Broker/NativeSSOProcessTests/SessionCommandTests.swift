@@ -50,7 +50,8 @@ struct SessionCommandTests {
     @Test(arguments: [
         (["--sid", "sid-1"], ["sid-2"]), (["--sid", "idp-1"], ["sid-2"]),
         (["--sid", "00000000-0000-7000-8000-000000000001"], ["sid-2"]), (["--device", firstDevice], ["sid-2"]),
-        (["--client", "app1"], []),
+        (["--client", "app1"], []), (["--idp", issuer], []),
+        (["--issued-between", "1h", "2999-01-01T00:00:00Z"], []),
         (["--sub", "user"], []), (["--all"], []),
     ])
     func `session end selects sessions by each option`(which: [String], left: [String]) async throws {

@@ -53,7 +53,7 @@ struct RoleTests {
         #expect(
             named == [
                 "announce_end", "count_registry_change", "exchange", "guard_limits", "guard_session",
-                "idp_session_limits", "keep_logged_out", "refresh", "sweep_limit",
+                "idp_session_limits", "is_selected", "keep_logged_out", "refresh", "sweep_limit",
             ])
     }
 
@@ -107,6 +107,9 @@ enum RoleSQL {
         Statement("SELECT count(*) FROM native_sso.ended_session"),
         Statement("DELETE FROM native_sso.ended_session"),
         Statement("SELECT count(*) FROM native_sso.event_receiver"),
+        Statement("DELETE FROM native_sso.audit_seal"),
+        Statement("SELECT native_sso.append_audit_seal(now()::date, 0, 1, 0, sha256(''), true)"),
+        Statement("SELECT native_sso.seal_audit_events()"),
         Statement("CREATE TABLE native_sso.mine (x int)"),
     ]
 
@@ -114,6 +117,7 @@ enum RoleSQL {
     static let ofSupport = [
         Statement("SELECT native_sso.support_find_sessions('x', 'https://idp.example.com', 'user')"),
         Statement("SELECT native_sso.support_end_sessions('x', 'https://idp.example.com', 'user')"),
+        Statement("SELECT native_sso.support_explain_request('x', gen_random_uuid())"),
     ]
 
     static let allowed = [
@@ -123,6 +127,7 @@ enum RoleSQL {
         Statement("SELECT count(*) FROM native_sso.sharing_group_member"),
         Statement("SELECT count(*) FROM native_sso.scope"),
         Statement("SELECT count(*) FROM native_sso.signing_key"),
+        Statement("SELECT count(*) FROM native_sso.audit_seal"),
         Statement("SELECT count(*) FROM native_sso.idp_key"),
         Statement("SELECT count(*) FROM native_sso.schema_migration"),
     ]

@@ -43,7 +43,7 @@ extension Abuse {
             let tables = try await fixture.sql.rows(
                 """
                 SELECT table_name FROM information_schema.tables
-                WHERE table_schema = 'native_sso' AND table_type = 'BASE TABLE' AND table_name NOT LIKE 'audit_event%'
+                WHERE table_schema = 'native_sso' AND table_type = 'BASE TABLE' AND table_name NOT LIKE 'audit%'
                 ORDER BY 1
                 """)
             #expect(tables == (Fixture.tables + ["idp_key", "sweep"]).sorted())

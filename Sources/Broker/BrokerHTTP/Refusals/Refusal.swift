@@ -123,6 +123,8 @@ package enum RequestRefusal: Sendable, CaseIterable {
 
     // Exchange
     case audienceUnknown
+    /// An operator suspended the identity provider at run time.
+    case providerSuspended
     case profileNotEnabled
     case hyphenatedTokenType
     case actorTokenMalformed

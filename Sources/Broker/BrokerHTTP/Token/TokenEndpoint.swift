@@ -67,7 +67,7 @@ extension TokenEndpoint: Responder {
             case .tokenExchange where reader.redeemsHandoff: tokens = try await redeemHandoff(reader, &record)
             case .tokenExchange:
                 let request = try read(reader, Parameter.subjectToken, &record, as: TokenRequestReader.exchange)
-                record.namedProvider = request.issuer.issuer
+                try note(request.issuer, &record)
                 do throws(ExchangeError) {
                     tokens = try await exchange.run(request, about: &record.subject)
                 } catch {
@@ -138,12 +138,22 @@ extension TokenEndpoint: Responder {
         return request
     }
 
+    /// The identity provider that a request names. An operator may have suspended it.
+    private func note(_ provider: IssuerPolicy, _ record: inout RequestRecord) throws(TokenError) {
+        record.namedProvider = provider.issuer
+        let suspended = try TokenError.port { () throws(PortError) in try clients.directory.suspendedProviders }
+        guard suspended.contains(provider.issuer) else { return }
+        // An app that keeps its login for later is not limited for it.
+        record.presented = nil
+        throw .refused(.request(.providerSuspended))
+    }
+
     private func enrol(
         _ reader: TokenRequestReader, _ record: inout RequestRecord
     ) async throws(TokenError) -> TokenAnswer {
         record.grant = .enrolment
         let request = try read(reader, Parameter.subjectToken, &record, as: TokenRequestReader.enrolment)
-        record.namedProvider = request.issuer.issuer
+        try note(request.issuer, &record)
         guard let enrolment else { throw .refused(.request(.enrolmentNotEnabled)) }
         do throws(EnrolmentError) {
             return try await enrolment.run(request)
@@ -187,7 +197,7 @@ extension TokenEndpoint: Responder {
         let request = try TokenError.refusing { () throws(Refusal) in
             try reader.code(origin: RequestLimiter.origin(caller), at: providers)
         }
-        record.namedProvider = request.issuer.issuer
+        try note(request.issuer, &record)
         try TokenError.counting { () throws(RateLimited) in try limiter.charge(codeFrom: caller) }
         guard let codes else { throw .refused(.parameter(.grantTypeUnknown)) }
         // A refusal is counted by the client's assertion first, and then by the code.

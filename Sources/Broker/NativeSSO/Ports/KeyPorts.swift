@@ -54,4 +54,6 @@ package enum AuthenticatedRecord: String, Sendable {
     case codeAnswer = "code answer"
     /// The code of a hand-off to a web app.
     case webHandoff = "web handoff"
+    /// A seal of the audit: its number and its link of the chain.
+    case auditSeal = "audit seal"
 }

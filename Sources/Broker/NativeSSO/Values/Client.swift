@@ -129,6 +129,9 @@ package protocol ClientDirectory: Sendable {
     /// The identity providers in whose sharing groups the client is.
     func providers(of id: ClientID) throws(PortError) -> Set<Issuer>
 
+    /// The identity providers from which no login is taken for now.
+    var suspendedProviders: Set<Issuer> { get throws(PortError) }
+
     /// The scope tokens that need the user's consent.
     var scopesRequiringConsent: Scope { get throws(PortError) }
 }

@@ -28,6 +28,8 @@ package struct AuditRecord: Sendable, Hashable {
     /// The trace that the request belongs to; `nil`: none is known.
     package let trace: UniqueID?
     package let position: Position
+    /// The transaction that recorded it.
+    package let transaction: Int64
 
     /// The event's position in the audit, for the next page of a listing. Audit rows never move.
     package struct Position: Sendable, Hashable {
@@ -51,6 +53,10 @@ package struct AuditSelection: Sendable, Hashable {
     package var client: ClientID?
     /// Row ids of sessions.
     package var sessions: [UniqueID]?
+    /// A part of any field, in lower or upper case.
+    package var text: String?
+    /// Transactions that recorded events, from the first one up to, and without, the second.
+    package var transactions: Range<Int64>?
 
     package init(
         from: PostgresTimestamp? = nil, until: PostgresTimestamp? = nil, kind: AuditKind? = nil,
@@ -89,8 +95,28 @@ extension Administration {
     }
 }
 
+extension Administration {
+    /// The events of one selection, by time. Bound them by an interval: all are in memory at once.
+    package func auditInOrder(_ selection: AuditSelection) async throws(AdministrationError) -> [AuditRecord] {
+        try await rows(
+            AuditListStatements.inOrder,
+            [
+                selection.from.map { .timestamp($0.microseconds) } ?? .null,
+                selection.until.map { .timestamp($0.microseconds) } ?? .null,
+                .optionalText(selection.kind?.rawValue), .optionalText(selection.client?.string),
+                selection.sessions.map { .uuidArray($0.map(\.octets)) } ?? .null, .optionalText(selection.text),
+                .optionalInt64(selection.transactions?.lowerBound), .optionalInt64(selection.transactions?.upperBound),
+            ], AuditListStatements.record)
+    }
+
+    /// The first transaction that may still record something. Everything that earlier ones recorded can be seen.
+    package func firstOpenTransaction() async throws(AdministrationError) -> Int64 {
+        try await rows(AuditListStatements.horizon) { try $0.int64(0) }.first ?? 0
+    }
+}
+
 enum AuditListStatements {
-    static let all = [byRequest, list]
+    static let all = [byRequest, list, inOrder, horizon]
 
     /// $1 request, $2 limit.
     static let byRequest = Statement(
@@ -113,6 +139,22 @@ enum AuditListStatements {
         ORDER BY a.occurred_at DESC, a.partition DESC, a.place DESC LIMIT $6
         """)
 
+    /// $1 to $5 as above, $6 text, $7 and $8 transactions.
+    static let inOrder = Statement(
+        """
+        SELECT a.*, a.place::text FROM native_sso.audit_line a
+        WHERE a.occurred_at >= coalesce($1, '-infinity'::timestamptz)
+            AND a.occurred_at < coalesce($2, 'infinity'::timestamptz)
+            AND ($3::text IS NULL OR a.kind = $3) AND ($4::text IS NULL OR a.client_id = $4)
+            AND ($5::uuid[] IS NULL OR a.session_id = ANY ($5))
+            AND ($7::bigint IS NULL OR a.recorded_in >= $7) AND ($8::bigint IS NULL OR a.recorded_in < $8)
+            AND ($6::text IS NULL OR strpos(lower(concat_ws(' ', a.kind, a.request_id, a.client_id, a.session_id, a.grant_id,
+                a.reason, a.actor, a.details, a.trace_id, a.issuer, a.sid, a.source_client_id)), lower($6)) > 0)
+        ORDER BY a.occurred_at, a.partition, a.place
+        """)
+
+    static let horizon = Statement("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
+
     static func record(_ row: Row) throws -> AuditRecord {
         let occurredAt = try row.timestamp(0)
         func id(_ column: Int) throws -> UniqueID? { try row.isNull(column) ? nil : try row.uniqueID(column) }
@@ -126,6 +168,7 @@ enum AuditListStatements {
             group: try row.optionalText(12).map { try row.identifier($0, "group_id") },
             trace: try id(15),
             position: AuditRecord.Position(
-                microseconds: occurredAt.microseconds, partition: try row.int64(13), row: try row.text(16)))
+                microseconds: occurredAt.microseconds, partition: try row.int64(13), row: try row.text(17)),
+            transaction: try row.int64(16))
     }
 }

@@ -17,7 +17,10 @@ package struct GrantRecord: Sendable, Hashable {
     package let id: UniqueID
     package let client: ClientID
     package let generation: Int32
-    package let rotatedAt: UnixTime
+    /// `nil` if no answer with the last generation could be made: then the registry no longer knows.
+    package let rotatedAt: UnixTime?
+    /// No answer with the last generation could be made, so the token before it stays good until the last one is presented.
+    package var isUnanswered: Bool { rotatedAt == nil }
     package let scope: Scope
     package let createdAt: UnixTime
     package let expiresAt: UnixTime
@@ -82,11 +85,13 @@ extension Administration {
 enum GrantStatements {
     static let all = [list, revoke]
 
+    /// A marked grant has the end of the grant as `rotated_at`: see `mark_unanswered`.
+    ///
     /// $1 only live ones, $2 limit or NULL, $3 before which row. The others are filters; NULL matches all: $4 grant,
     /// $5 session row, $6 to $8 name, $9 IdP and $10 subject, $11 client.
     static let list = Statement(
         """
-        SELECT g.grant_id, g.client_id, g.generation, g.rotated_at, g.scope, g.created_at, g.expires_at, g.revoked_at,
+        SELECT g.grant_id, g.client_id, g.generation, CASE WHEN g.rotated_at < g.expires_at THEN g.rotated_at END, g.scope, g.created_at, g.expires_at, g.revoked_at,
             g.revoke_reason, s.issuer, s.session_id, s.subject
         FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
         WHERE g.grant_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
@@ -124,7 +129,7 @@ enum GrantStatements {
     static func record(_ row: Row) throws -> GrantRecord {
         GrantRecord(
             id: try row.uniqueID(0), client: try row.identifier(try row.text(1), "client_id"),
-            generation: try row.int32(2), rotatedAt: try row.instant(3), scope: Scope(try row.textArray(4)),
+            generation: try row.int32(2), rotatedAt: try row.optionalInstant(3), scope: Scope(try row.textArray(4)),
             createdAt: try row.instant(5), expiresAt: try row.instant(6), revokedAt: try row.optionalInstant(7),
             revokeReason: try row.optionalText(8), session: try row.uniqueID(10),
             issuer: try row.identifier(try row.text(9), "issuer"),

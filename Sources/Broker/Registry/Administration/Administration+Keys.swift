@@ -46,7 +46,8 @@ extension Administration {
 }
 
 /// A broker reads the keys within seconds of a change. A repeated refresh, at most 10 minutes after the first, makes its
-/// token with the newer key. The statements allow for both.
+/// token with the newer key. The statements allow for both. `mark_unanswered` moves `rotated_at` to the end of the grant:
+/// any key may have made the token that its app holds.
 enum KeyDependentStatements {
     static let all = [count, families]
 
@@ -66,7 +67,7 @@ enum KeyDependentStatements {
             SELECT g.rotated_at, coalesce(c.access_token_algorithm, $3::text) = $3::text AS is_signed
             FROM native_sso.sso_grant g JOIN live USING (session_id) CROSS JOIN k
                 JOIN native_sso.client c ON c.client_id = g.client_id
-            WHERE g.revoked_at IS NULL AND g.expires_at > now() AND g.rotated_at BETWEEN k.since AND k.until
+            WHERE g.revoked_at IS NULL AND g.expires_at > now() AND (g.rotated_at BETWEEN k.since AND k.until OR g.rotated_at >= g.expires_at)
         )
         SELECT CASE WHEN $2::text = 'refresh-token' THEN (SELECT count(*) FROM family) ELSE 0 END,
             CASE WHEN $2::text = 'access-token' THEN (SELECT count(*) FROM family
@@ -86,7 +87,7 @@ enum KeyDependentStatements {
         ) AS k CROSS JOIN native_sso.session s JOIN native_sso.sso_grant g USING (session_id)
             LEFT JOIN native_sso.client c ON c.client_id = s.source_client_id
         WHERE s.ended_at IS NULL AND s.expires_at > now() AND g.revoked_at IS NULL AND g.expires_at > now()
-            AND CASE $2::text WHEN 'refresh-token' THEN g.rotated_at BETWEEN k.since AND k.until
+            AND CASE $2::text WHEN 'refresh-token' THEN (g.rotated_at BETWEEN k.since AND k.until OR g.rotated_at >= g.expires_at)
                 WHEN 'access-token' THEN s.sid = native_sso.own_sid(s.session_id) AND s.created_at <= k.until
                     AND s.last_used_at >= k.since AND coalesce(c.id_token_algorithm, $3::text) = $3::text
                 ELSE false END

@@ -23,35 +23,74 @@ package struct SessionRecord: Sendable, Hashable {
 }
 
 /// A filter on sessions.
-package enum SessionSelection: Sendable, Hashable {
+package enum SessionSelection: Sendable {
     /// By the `sid` in the apps' id_tokens or in the IdP's logout tokens, or by the broker's own name of the session.
     case session(Issuer, SessionID)
     case subject(Issuer, Subject)
     case device(DeviceDigest)
     /// By source client.
     case client(ClientID)
+    /// By identity provider, and by the time in which the session began or one of its grants was issued: from the first
+    /// instant on, before the second. `nil`: any.
+    case issued(by: Issuer?, between: (from: UnixTime, until: UnixTime)?)
     case all
+
+    /// Those of ``SessionStatements/list`` from $4 on.
+    fileprivate func parameters(_ beganUntil: UnixTime?) -> [PostgresValue] {
+        var named: [PostgresValue] = [.null, .null, .null]
+        var (provider, subject, device, client): (Issuer?, Subject?, DeviceDigest?, ClientID?)
+        var interval: (from: UnixTime, until: UnixTime)?
+        switch self {
+        case .session(let issuer, let sid): named = SessionStatements.names(issuer, sid)
+        case .subject(let issuer, let user): (provider, subject) = (issuer, user)
+        case .device(let digest): device = digest
+        case .client(let id): client = id
+        case .issued(let issuer, let between): (provider, interval) = (issuer, between)
+        case .all: break
+        }
+        func instant(_ instant: UnixTime?) -> PostgresValue {
+            instant.map { .timestamp($0.seconds * 1_000_000) } ?? .null
+        }
+        return named + [
+            .optionalText(provider?.string), .optionalText(subject?.string), .optionalBytes(device?.octets),
+            .optionalText(client?.string), instant(beganUntil), instant(interval?.from), instant(interval?.until),
+        ]
+    }
+}
+
+/// Whom an end of sessions touches.
+package struct SessionImpact: Sendable, Hashable {
+    /// Live ones.
+    package let sessions: Int64
+    /// Users of these sessions. A session of an unknown user counts as one.
+    package let users: Int64
+    /// Live grants in these sessions: apps that hold tokens.
+    package let grants: Int64
 }
 
 extension Administration {
     /// The newest sessions first, at most `limit`.
-    /// - Parameter row: Return only sessions older than this one, to continue a listing.
+    /// - Parameters:
+    ///   - instant: Leave out sessions that began later; `nil`: none.
+    ///   - row: Return only sessions older than this one, to continue a listing.
     package func sessions(
-        _ selection: SessionSelection, liveOnly: Bool, limit: Int64, before row: UniqueID? = nil
+        _ selection: SessionSelection, liveOnly: Bool, beganUntil instant: UnixTime? = nil, limit: Int64,
+        before row: UniqueID? = nil
     ) async throws(AdministrationError) -> [SessionRecord] {
-        let chosen: [PostgresValue] =
-            switch selection {
-            case .session(let issuer, let sid):
-                SessionStatements.names(issuer, sid) + [.null, .null, .null, .null]
-            case .subject(let issuer, let subject):
-                [.null, .null, .null, .text(issuer.string), .text(subject.string), .null, .null]
-            case .device(let digest): [.null, .null, .null, .null, .null, .bytes(digest.octets), .null]
-            case .client(let client): [.null, .null, .null, .null, .null, .null, .text(client.string)]
-            case .all: [.null, .null, .null, .null, .null, .null, .null]
-            }
-        return try await rows(
-            SessionStatements.list, [.bool(liveOnly), .int64(limit), row.map { .uuid($0) } ?? .null] + chosen,
+        try await rows(
+            SessionStatements.list,
+            [.bool(liveOnly), .int64(limit), row.map { .uuid($0) } ?? .null] + selection.parameters(instant),
             SessionStatements.record)
+    }
+
+    /// What an end of these sessions would do.
+    package func impact(
+        ofEnding selection: SessionSelection, beganUntil instant: UnixTime? = nil
+    ) async throws(AdministrationError) -> SessionImpact {
+        let found = try await rows(SessionStatements.impact, selection.parameters(instant)) { row in
+            SessionImpact(sessions: try row.int64(0), users: try row.int64(1), grants: try row.int64(2))
+        }
+        return found.first ?? SessionImpact(sessions: 0, users: 0, grants: 0)
     }
 
     /// Ends sessions. From the commit on, the broker refuses all their grants.
@@ -88,15 +127,15 @@ extension Administration {
 }
 
 enum SessionStatements {
-    static let all = [list, end, register]
+    static let all = [list, impact, end, register]
 
     /// For `native_sso.is_named`: issuer, SHA-256 of the `sid`, and the row if the name is the broker's own.
     static func names(_ issuer: Issuer, _ sid: SessionID) -> [PostgresValue] {
         [.text(issuer.string), .bytes(sid.digest), UniqueID(sid.string).map { .uuid($0) } ?? .null]
     }
 
-    /// $1 only live ones, $2 limit, $3 before which row. The others are filters; NULL matches all: $4 issuer and $5
-    /// sid, $6 IdP and $7 subject, $8 device digest, $9 source client.
+    /// $1 only live ones, $2 limit, $3 before which row. The others are filters; NULL matches all: $4 to $11 as of
+    /// `native_sso.is_selected`, $12 and $13 the time in which something was issued.
     static let list = Statement(
         """
         SELECT s.session_id, s.issuer, encode(s.sid, 'hex'), s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
@@ -107,10 +146,27 @@ enum SessionStatements {
         FROM native_sso.session s
         WHERE s.session_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
             AND (NOT $1 OR s.ended_at IS NULL AND s.expires_at > now())
-            AND ($5::bytea IS NULL OR native_sso.is_named(s, $4, $5, $6))
-            AND ($7::text IS NULL OR s.idp_issuer = $7) AND ($8::text IS NULL OR s.subject = $8)
-            AND ($9::bytea IS NULL OR s.device_digest = $9) AND ($10::text IS NULL OR s.source_client_id = $10)
+            AND native_sso.is_selected(s, $4, $5, $6, $7, $8, $9, $10, $11)
+            AND ($12::timestamptz IS NULL OR s.created_at >= $12 AND s.created_at < $13 OR EXISTS (
+                SELECT FROM native_sso.sso_grant g
+                WHERE g.session_id = s.session_id AND g.created_at >= $12 AND g.created_at < $13))
         ORDER BY s.session_id DESC LIMIT $2
+        """)
+
+    /// The filters of ``list`` without its first three parameters.
+    static let impact = Statement(
+        """
+        SELECT count(*),
+            count(DISTINCT (s.idp_issuer, s.subject)) FILTER (WHERE s.subject IS NOT NULL)
+                + count(*) FILTER (WHERE s.subject IS NULL),
+            coalesce(sum((SELECT count(*) FROM native_sso.sso_grant g
+                WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now())), 0)::bigint
+        FROM native_sso.session s
+        WHERE s.ended_at IS NULL AND s.expires_at > now()
+            AND native_sso.is_selected(s, $1, $2, $3, $4, $5, $6, $7, $8)
+            AND ($9::timestamptz IS NULL OR s.created_at >= $9 AND s.created_at < $10 OR EXISTS (
+                SELECT FROM native_sso.sso_grant g
+                WHERE g.session_id = s.session_id AND g.created_at >= $9 AND g.created_at < $10))
         """)
 
     /// $1 sessions, $2 reason, $3 who, $4 why, $5 act, $6 skip locked sessions, $7 the same login may return.

@@ -8,7 +8,10 @@ import StrictCoding
 struct AuditCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "audit", abstract: "Search the audit: grants, refusals and administrative changes.",
-        subcommands: [AuditListCommand.self])
+        subcommands: [
+            AuditListCommand.self, AuditSearchCommand.self, AuditExportCommand.self, AuditTailCommand.self,
+            AuditVerifyCommand.self, AuditCheckpointCommand.self,
+        ])
 }
 
 struct AuditListCommand: AsyncParsableCommand {
@@ -16,10 +19,29 @@ struct AuditListCommand: AsyncParsableCommand {
         commandName: "list", abstract: "List events, the newest first.",
         discussion: "To read the events of one request in words: native-sso explain ID.")
 
+    @OptionGroup var filter: AuditFilter
+
+    @OptionGroup var page: PageOptions<AuditRecord.Position>
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let filter = try filter.resolved(options)
+        let records = try await options.administer { registry in
+            let selection = try await filter.selection(registry, at: SystemClock().now)
+            return try await registry.audit(selection, limit: page.limit, before: page.after)
+        }
+        let next = records.count == page.limit ? records.last?.position : nil
+        try options.output.show(AuditListing(records: records, next: next))
+    }
+}
+
+/// Selects events.
+struct AuditFilter: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
-            "Events from this time on: 2026-11-22T07:30:00Z, or 2h for two hours ago.", valueName: "when"))
-    var from = Moment(secondsAgo: 24 * 3600)
+            "Events from this time on: 2026-11-22T07:30:00Z, or 2h for two hours ago. By default 24h.",
+            valueName: "when"))
+    var from: Moment?
 
     @Option(help: ArgumentHelp("Events before this time. By default now.", valueName: "when"))
     var until: Moment?
@@ -38,33 +60,36 @@ struct AuditListCommand: AsyncParsableCommand {
     @Option(parsing: .unconditional, help: "Only events of the sessions of this name: see `session list`.")
     var sid: SessionID?
 
-    @OptionGroup var page: PageOptions<AuditRecord.Position>
-    @OptionGroup var options: GlobalOptions
-
     mutating func validate() throws {
         guard session == nil || sid == nil else { throw ValidationError("Give --session or --sid, not both.") }
         guard provider.issuer == nil || sid != nil else { throw ValidationError("--issuer needs --sid.") }
     }
 
-    func run() async throws {
-        let now = SystemClock().now
-        var selection = AuditSelection()
-        selection.from = from.timestamp(now)
-        selection.until = until?.timestamp(now)
-        selection.kind = kind
-        selection.client = client
-        selection.sessions = session.map { [$0] }
-        let issuer = try sid.map { _ in try provider.issuer(options) }
-        let records = try await options.administer { registry in
-            if let issuer, let sid {
-                let found = try await registry.sessions(.session(issuer, sid), liveOnly: false, limit: 1000)
+    /// Reads the configuration, if the filter needs the issuer of a `sid`.
+    func resolved(_ options: GlobalOptions) throws -> Resolved {
+        Resolved(filter: self, session: try sid.map { ($0, try provider.issuer(options)) })
+    }
+
+    struct Resolved: Sendable {
+        let filter: AuditFilter
+        fileprivate let session: (sid: SessionID, issuer: Issuer)?
+
+        /// Looks for the sessions of the name.
+        func selection(_ registry: Administration, at now: UnixTime) async throws -> AuditSelection {
+            var selection = AuditSelection()
+            selection.from = (filter.from ?? Moment(secondsAgo: 24 * 3600)).timestamp(now)
+            selection.until = filter.until?.timestamp(now)
+            selection.kind = filter.kind
+            selection.client = filter.client
+            selection.sessions = filter.session.map { [$0] }
+            if let session {
+                let found = try await registry.sessions(
+                    .session(session.issuer, session.sid), liveOnly: false, limit: 1000)
                 guard !found.isEmpty else { throw AdministrationError.notFound("this session") }
                 selection.sessions = found.map(\.id)
             }
-            return try await registry.audit(selection, limit: page.limit, before: page.after)
+            return selection
         }
-        let next = records.count == page.limit ? records.last?.position : nil
-        try options.output.show(AuditListing(records: records, next: next))
     }
 }
 
@@ -86,13 +111,18 @@ struct AuditListing: ObjectResult {
     }
 
     func members(to json: inout JSONWriter) {
-        json.array("events", of: records) { record, json in
-            Cell(record.requestID?.description).write(as: "request_id", to: &json)
-            record.shown.members(to: &json)
-            // From a column of the type jsonb.
-            json.member("details", raw: Array((record.details ?? "null").utf8))
-        }
+        json.array("events", of: records) { $0.members(to: &$1) }
         Cell(next?.description).write(as: "next", to: &json)
+    }
+}
+
+extension AuditRecord {
+    /// As a listing and a line of an export have it.
+    func members(to json: inout JSONWriter) {
+        Cell(requestID?.description).write(as: "request_id", to: &json)
+        shown.members(to: &json)
+        // From a column of the type jsonb.
+        json.member("details", raw: Array((details ?? "null").utf8))
     }
 }
 
@@ -118,13 +148,15 @@ enum Moment: ExpressibleByArgument, CustomStringConvertible {
     /// A hundred years: no audit is older.
     private static let longest = Seconds.days(36_525)
 
+    func instant(_ now: UnixTime) -> UnixTime {
+        switch self {
+        case .instant(let instant): instant
+        case .ago(let span): now.adding(Seconds(-span.count))
+        }
+    }
+
     func timestamp(_ now: UnixTime) -> PostgresTimestamp {
-        let instant =
-            switch self {
-            case .instant(let instant): instant
-            case .ago(let span): now.adding(Seconds(-span.count))
-            }
-        return PostgresTimestamp(microseconds: instant.seconds * 1_000_000)
+        PostgresTimestamp(microseconds: instant(now).seconds * 1_000_000)
     }
 
     var description: String {

@@ -6,29 +6,42 @@ import Registry
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Explain a request, a refusal reason, or whether two apps may share logins.",
+        abstract: "Explain a request, a refusal reason, or whether an app may use a login.",
         discussion: """
             Every answer of the broker has an X-Request-Id, and every administrative change prints one. Apps learn less about \
             a refusal than this command prints. Do not pass its output on to them.
+
+            --to with --from shows every rule between two apps, and what it saw. --to with --sid or --sub asks the same of a \
+            login as it is now: its session, its device, its user.
             """)
 
     @Argument(help: "The X-Request-Id of an answer.") var requestID: UniqueID?
 
-    @Option(help: "The source client: the app that logged in.")
+    @Option(
+        help:
+            "The source client: the app that logged in. With --sid or --sub by default the one that the session names.")
     var from: ClientID?
 
     @Option(help: "The target client: the app that would use the login.")
     var to: ClientID?
 
-    @Option(help: "With --from and --to: only this identity provider. By default all.")
+    @Option(parsing: .unconditional, help: "With --to: the login of this name: see `session show`.")
+    var sid: SessionID?
+
+    @Option(
+        parsing: .unconditional, help: "With --to: the last ten logins of this user, by `sub` of the identity provider."
+    )
+    var sub: Subject?
+
+    @Option(help: "With --to: only this identity provider. By default all; with --sid or --sub the only one.")
     var issuer: Issuer?
 
-    @Option(help: "With --from and --to: only this profile. By default all that are configured.")
+    @Option(help: "With --to: only this profile. By default all that are configured.")
     var profile: Profile?
 
     @Option(
         help: ArgumentHelp(
-            "With --from and --to: this scope. By default the client's default scope.", valueName: "\"scope …\""))
+            "With --to: this scope. By default the client's default scope.", valueName: "\"scope …\""))
     var scope: Scope?
 
     @Option(help: "A refusal reason from the log, the audit or the metrics.")
@@ -38,19 +51,23 @@ struct ExplainCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     mutating func validate() throws {
-        guard [requestID != nil, from != nil || to != nil, reason != nil].count(where: { $0 }) == 1,
-            (from == nil) == (to == nil)
-        else { throw ValidationError("Give a request id, or --from and --to, or --reason.") }
-        guard from != nil || issuer == nil && profile == nil && scope == nil else {
-            throw ValidationError("--issuer, --profile and --scope go with --from and --to.")
+        guard [requestID != nil, to != nil, reason != nil].count(where: { $0 }) == 1, to != nil || from == nil,
+            to != nil || sid == nil && sub == nil
+        else { throw ValidationError("Give a request id, or --to with --from, --sid or --sub, or --reason.") }
+        if to != nil {
+            guard sid == nil || sub == nil, from != nil || sid != nil || sub != nil else {
+                throw ValidationError("--to needs --from, or one of --sid and --sub.")
+            }
+        } else if issuer != nil || profile != nil || scope != nil {
+            throw ValidationError("--issuer, --profile and --scope go with --to.")
         }
     }
 
     func run() async throws {
         if let requestID {
             try await explain(requestID)
-        } else if let from, let to {
-            try await explain(from, to)
+        } else if let to {
+            try await explain(to)
         } else if let reason {
             try explain(reason)
         }
@@ -61,10 +78,7 @@ struct ExplainCommand: AsyncParsableCommand {
             try await $0.audit(ofRequest: requestID, limit: page.limit)
         }
         guard !records.isEmpty else {
-            throw CommandFailure.notFound(
-                "nothing is recorded under this request id. No event has a refresh that was granted, an answer of status 5xx, "
-                    + "or what was no request to the token endpoint: the log of the broker has every request, by request_id. "
-                    + "Of a flood of refusals the audit keeps a sample, for as long as `retention show` says")
+            throw CommandFailure.notFound(Self.nothingRecorded)
         }
         try options.output.show(RequestReport(requestID: requestID, records: records))
         if records.count == Int(page.limit) {
@@ -72,56 +86,72 @@ struct ExplainCommand: AsyncParsableCommand {
         }
     }
 
-    private func explain(_ from: ClientID, _ to: ClientID) async throws {
-        let configured = try options.read(openingFiles: false) { $0.identityProviders($0.sessions()) }
+    static let nothingRecorded = """
+        nothing is recorded under this request id. No event has a refresh that was granted, an answer of status 5xx, \
+        or what was no request to the token endpoint: the log of the broker has every request, by request_id. \
+        Of a flood of refusals the audit keeps a sample, for as long as `retention show` says
+        """
+
+    private func explain(_ to: ClientID) async throws {
+        let (configured, idle) = try options.read(openingFiles: false) {
+            let sessions = $0.sessions()
+            return ($0.identityProviders(sessions), sessions.idle)
+        }
         if let issuer, !configured.contains(where: { $0.issuer == issuer }) {
             throw CommandFailure.notFound("the identity provider \(issuer) is not configured")
         }
-        let (clients, groups, scopes) = try await options.administer { registry in
-            (try await registry.clients(), try await registry.groups(), try await registry.scopes())
-        }
-        guard clients.contains(where: { $0.id == from }) else {
-            throw CommandFailure.notFound("client \(from) does not exist")
-        }
-        guard let target = clients.first(where: { $0.id == to }) else {
-            throw CommandFailure.notFound("client \(to) does not exist")
-        }
-        let consent = Scope(scopes.filter(\.requiresConsent).map(\.name))
-        let report = SharingReport(
-            source: from, target: to,
-            answers: configured.filter { issuer == nil || $0.issuer == issuer }.flatMap { provider in
-                Profile.allCases.filter { profile.map { [$0] }?.contains($0) ?? provider.policy.profiles.contains($0) }
-                    .map { profile in
-                        answer(from, target, provider, profile, groups, consent)
-                    }
-            })
-        try options.output.show(report)
-        guard report.isYes else { throw CommandFailure.refused("\(to) may not use logins of \(from)") }
-    }
-
-    private func answer(
-        _ from: ClientID, _ target: Client, _ provider: Configuration.IdentityProvider, _ profile: Profile,
-        _ groups: [SharingGroup], _ consent: Scope
-    ) -> SharingReport.Answer {
-        let sharing = LoginSharing(
-            of: (from, groups.membership(of: from, at: provider.issuer)),
-            with: (target, groups.membership(of: target.id, at: provider.issuer)), at: provider.policy,
-            profile: profile, scope: scope, scopesRequiringConsent: consent, now: SystemClock().now)
-        // The rules that the endpoint checks before those of the grant.
-        let early: RefusalRow? =
-            if provider.isDisabled {
-                RequestRefusal.audienceUnknown.row
-            } else if !provider.policy.profiles.contains(profile) {
-                RequestRefusal.profileNotEnabled.row
-            } else if !target.isEnabled {
-                ClientRefusal.disabled.row
-            } else if !target.grants.contains(.tokenExchange) {
-                RequestRefusal.grantNotAllowed.row
-            } else {
-                nil
+        var selection: SessionSelection?
+        var provider = IssuerOption()
+        provider.issuer = issuer
+        if let sid { selection = .session(try provider.issuer(options), sid) }
+        if let sub { selection = .subject(try provider.issuer(options), sub) }
+        let (registry, target, logins) = try await options.administer { administration in
+            let registry = try await SharingReport.Registry(administration)
+            guard let target = registry.clients.first(where: { $0.id == to }) else {
+                throw CommandFailure.notFound("client \(to) does not exist")
             }
-        return SharingReport.Answer(
-            issuer: provider.issuer, profile: profile, refusal: early ?? sharing.refusal?.row, scope: sharing.scope)
+            if let from, !registry.clients.contains(where: { $0.id == from }) {
+                throw CommandFailure.notFound("client \(from) does not exist")
+            }
+            guard let selection else { return (registry, target, [LoginRecord]?.none) }
+            let found = try await administration.sessions(selection, liveOnly: false, limit: 10)
+            guard !found.isEmpty else { throw CommandFailure.notFound("no session has this name or user") }
+            return (registry, target, try await administration.logins(found.map(\.id), by: to))
+        }
+        var answers: [SharingReport.Answer] = []
+        for provider in configured {
+            let profiles = Profile.allCases.filter {
+                profile.map { [$0] }?.contains($0) ?? provider.policy.profiles.contains($0)
+            }
+            guard let logins else {
+                guard issuer == nil || provider.issuer == issuer, let from else { continue }
+                answers += profiles.map {
+                    registry.answer(
+                        from, target, at: provider, $0, scope, idleLimit: idle)
+                }
+                continue
+            }
+            for login in logins where login.issuer == provider.issuer {
+                guard let from = from ?? login.sourceClient else {
+                    throw CommandFailure.usage("the session names no app that logged in: give --from")
+                }
+                // A login goes on with the profile by which it came, unless it was registered.
+                let profiles = profile == nil ? login.profile.map { [$0] } ?? profiles : profiles
+                answers += profiles.map {
+                    registry.answer(
+                        from, target, at: provider, $0, scope, login, idleLimit: idle)
+                }
+            }
+        }
+        guard !answers.isEmpty else {
+            throw CommandFailure.notFound("the login is one of an identity provider that is not configured")
+        }
+        let report = SharingReport(source: from, target: to, answers: answers)
+        try options.output.show(report)
+        guard report.isYes else {
+            throw CommandFailure.refused(
+                logins == nil ? "\(to) may not use logins of \(from?.string ?? "?")" : "\(to) may not use this login")
+        }
     }
 
     private func explain(_ reason: String) throws {
@@ -137,15 +167,5 @@ struct ExplainCommand: AsyncParsableCommand {
             "reason": .text(reason), "cause": .text(known.cause), "remedy": .text(known.remedy),
         ]
         try options.output.show(record)
-    }
-}
-
-extension [SharingGroup] {
-    fileprivate func membership(of client: ClientID, at issuer: Issuer) -> Membership? {
-        for group in self where group.issuer == issuer {
-            guard let member = group.members.first(where: { $0.client == client }) else { continue }
-            return Membership(group: group.id, role: member.role, scopeCeiling: member.scopeCeiling)
-        }
-        return nil
     }
 }

@@ -105,7 +105,8 @@ extension Record {
             "grant_id": .text(grant.id.description), "client_id": .text(grant.client.string),
             "session_id": .text(grant.session.description), "issuer": .text(grant.issuer.string),
             "sub": Cell(grant.subject?.string), "scope": .list(grant.scope.tokens),
-            "rotated_at": .instant(grant.rotatedAt), "expires_at": .instant(grant.expiresAt),
+            "rotated_at": Cell(grant.rotatedAt), "unanswered": .flag(grant.isUnanswered),
+            "expires_at": .instant(grant.expiresAt),
             "revoked_at": Cell(grant.revokedAt), "revoke_reason": Cell(grant.revokeReason),
         ]
     }

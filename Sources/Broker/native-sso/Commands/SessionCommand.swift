@@ -31,11 +31,30 @@ struct SessionSelectionOptions: ParsableArguments {
     @Option(help: "All sessions for which this client logged the user in.")
     var client: ClientID?
 
+    @Option(help: "All sessions whose users logged in at this identity provider.")
+    var idp: Issuer?
+
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp(
+            """
+            All sessions that began, or in which an app got its grant, from the first time on and before the second: \
+            2026-11-22T07:30:00Z, or 2h for two hours ago. Goes with --idp.
+            """, valueName: "when"))
+    var issuedBetween: [Moment] = []
+
+    private var selectsByIssue: Bool { idp != nil || !issuedBetween.isEmpty }
+
     /// The number of given options that select sessions.
-    var count: Int { [sid != nil, sub != nil, device != nil, client != nil].count { $0 } }
+    var count: Int { [sid != nil, sub != nil, device != nil, client != nil, selectsByIssue].count { $0 } }
 
     mutating func validate() throws {
-        guard count <= 1 else { throw ValidationError("Give one of --sid, --sub, --device and --client.") }
+        guard count <= 1 else {
+            throw ValidationError("Give one of --sid, --sub, --device and --client, or --idp and --issued-between.")
+        }
+        guard issuedBetween.isEmpty || issuedBetween.count == 2 else {
+            throw ValidationError("--issued-between takes two times: the first, and the one after the last.")
+        }
         guard provider.issuer == nil || sid != nil || sub != nil else {
             throw ValidationError("--issuer needs --sid or --sub.")
         }
@@ -45,6 +64,14 @@ struct SessionSelectionOptions: ParsableArguments {
     func selection(_ options: GlobalOptions) throws -> SessionSelection? {
         if let sid { return .session(try provider.issuer(options), sid) }
         if let sub { return .subject(try provider.issuer(options), sub) }
+        if selectsByIssue {
+            let now = SystemClock().now
+            let times = issuedBetween.map { $0.instant(now) }
+            guard times.isEmpty || times[0] < times[1] else {
+                throw CommandFailure.usage("--issued-between: the first time is not before the second")
+            }
+            return .issued(by: idp, between: times.isEmpty ? nil : (times[0], times[1]))
+        }
         return device.map(SessionSelection.device) ?? client.map(SessionSelection.client)
     }
 }
@@ -135,7 +162,8 @@ private struct SessionReport: ObjectResult {
         self.grants = Table("grants", grants) {
             [
                 "grant_id": .text($0.id.description), "client_id": .text($0.client.string),
-                "generation": .number(Int64($0.generation)), "rotated_at": .instant($0.rotatedAt),
+                "generation": .number(Int64($0.generation)), "rotated_at": Cell($0.rotatedAt),
+                "unanswered": .flag($0.isUnanswered),
                 "scope": .list($0.scope.tokens), "created_at": .instant($0.createdAt),
                 "expires_at": .instant($0.expiresAt), "revoked_at": Cell($0.revokedAt),
                 "revoke_reason": Cell($0.revokeReason),
@@ -220,7 +248,11 @@ struct SessionRegisterCommand: AsyncParsableCommand {
 
 struct SessionEndCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "end", abstract: "End sessions. The broker refuses every app in them from its next request on.")
+        commandName: "end", abstract: "End sessions. The broker refuses every app in them from its next request on.",
+        discussion: """
+            Many sessions end in batches of 1,000, each of which is committed. If the command is interrupted, type it again \
+            with --resume and the id that it printed: it goes on where it stopped, and spares whoever has logged in since.
+            """)
 
     @OptionGroup var which: SessionSelectionOptions
 
@@ -234,6 +266,9 @@ struct SessionEndCommand: AsyncParsableCommand {
             """)
     var sameLoginMayReturn = false
 
+    @Option(help: ArgumentHelp("Go on with an interrupted command, by the id that it printed.", valueName: "id"))
+    var resume: UniqueID?
+
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 
@@ -242,26 +277,39 @@ struct SessionEndCommand: AsyncParsableCommand {
 
     mutating func validate() throws {
         guard all == (which.count == 0) else {
-            throw ValidationError("Say which sessions: --sid, --sub, --device, --client or --all.")
+            throw ValidationError(
+                "Say which sessions: --sid, --sub, --device, --client, --idp, --issued-between or --all.")
+        }
+        if let resume {
+            let now = SystemClock().now
+            guard let begun = resume.instant, begun <= now, now.since(begun) <= .days(30) else {
+                throw ValidationError("--resume takes the id that an interrupted `session end` printed.")
+            }
         }
     }
 
     func run() async throws {
         let selection = try which.selection(options) ?? .all
-        let live = try await options.administer {
-            try await $0.sessions(selection, liveOnly: true, limit: Self.batch)
+        let begun = resume?.instant
+        // It counts a million sessions in seconds.
+        let (impact, live) = try await options.administer(patience: .seconds(120)) { registry in
+            (
+                try await registry.impact(ofEnding: selection, beganUntil: begun),
+                try await registry.sessions(selection, liveOnly: true, beganUntil: begun, limit: 20)
+            )
         }
-        guard !live.isEmpty else { throw CommandFailure.notFound("no such session is live") }
-        let found = live.map { session in
-            "\(session.id) at \(session.issuer) of \(session.subject?.string ?? "an unknown user"), "
-                + "\(session.liveGrants) live grants"
+        guard impact.sessions > 0 else {
+            throw CommandFailure.notFound(resume == nil ? "no such session is live" : "nothing is left to end")
         }
-        let plan = Plan("end", "session", found, isMore: live.count == Self.batch)
         // If a batch fails, the sessions of earlier batches stay ended.
-        try await execution.carryOut(plan, options) { registry, act in
+        try await execution.carryOut(plan(impact, live), options, as: resume) { registry, act in
+            if impact.sessions > Self.batch {
+                options.output.warn(["If this is interrupted, type it again with --resume \(act.requestID)."])
+            }
             var last: UniqueID?
             while true {
-                let live = try await registry.sessions(selection, liveOnly: true, limit: Self.batch, before: last)
+                let live = try await registry.sessions(
+                    selection, liveOnly: true, beganUntil: begun, limit: Self.batch, before: last)
                 _ = try await registry.end(
                     live.map(\.id), reason: "operator", sameLoginMayReturn: sameLoginMayReturn, act)
                 Progress.add(live.count)
@@ -269,5 +317,29 @@ struct SessionEndCommand: AsyncParsableCommand {
                 last = live.last?.id
             }
         }
+    }
+
+    private func plan(_ impact: SessionImpact, _ live: [SessionRecord]) -> Plan {
+        let users = "\(impact.users) user\(impact.users == 1 ? "" : "s")"
+        let tokens = "\(impact.grants) grant\(impact.grants == 1 ? "" : "s") of apps end"
+        let first =
+            sameLoginMayReturn
+            ? "\(users): no login page, a later id_token of the same login is enough; \(tokens)"
+            : "sends \(users) to a login page; \(tokens)"
+        let named = live.map { session in
+            "\(session.id) at \(session.issuer) of \(session.subject?.string ?? "an unknown user"), "
+                + "\(session.liveGrants) live grants"
+        }
+        let rest = impact.sessions - Int64(named.count)
+        return Plan(
+            "end \(impact.sessions) session\(impact.sessions == 1 ? "" : "s")",
+            consequences: [first] + named + (rest > 0 ? ["… and \(rest) others"] : []))
+    }
+}
+
+extension UniqueID {
+    /// When an id of version 7 was made, RFC 9562 §5.7; `nil` for another version.
+    fileprivate var instant: UnixTime? {
+        high >> 12 & 0xF == 7 ? UnixTime(seconds: Int64(high >> 16) / 1000) : nil
     }
 }

@@ -67,7 +67,8 @@ extension Broker {
                 KeyCheck(ring: ring), keySets,
                 CertificateExpiry(tls.compactMap(\.self)),
                 ProcessReport(version: NativeSSOCommand.configuration.version, startedAt: startedAt),
-                databaseTimes, SignatureReport(ring: ring), registrySize, sweep,
+                databaseTimes, SignatureReport(ring: ring), registrySize, sweep, seals,
+                SuspensionReport(snapshot: snapshot, providers: providers.map(\.configuration.issuer)),
                 AuditReport(trail: audit, lost: lostAuditEvents),
                 RelayReport(
                     slots: relaySlots,

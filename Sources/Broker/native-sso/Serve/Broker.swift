@@ -36,6 +36,7 @@ struct Broker: Sendable {
     let databaseTimes = DatabaseTimes()
     let registrySize: RegistryReport
     let sweep: SweepService
+    let seals: AuditSealService
     let relaySlots = RelaySlots()
     /// The first serves all IdPs that the system's CAs vouch for; each other IdP has its own.
     let documents: [DocumentClient]
@@ -82,6 +83,7 @@ struct Broker: Sendable {
         snapshot = RegistrySnapshot(database: pool)
         commits = CommitProbe(database: pool, clock: clock, logger: logger)
         sweep = SweepService(database: pool, logger: logger)
+        seals = AuditSealService(database: pool, authenticator: ring, clock: clock, logger: logger)
         registrySize = RegistryReport(database: pool, clock: clock)
         let lostAuditEvents = Counter()
         self.lostAuditEvents = lostAuditEvents

@@ -40,6 +40,19 @@ final class RegistryReport: MetricSource {
     }
 }
 
+/// Which identity providers an operator has suspended.
+struct SuspensionReport: MetricSource {
+    let snapshot: RegistrySnapshot
+    let providers: [Issuer]
+
+    var samples: [MetricSample] {
+        let suspended = (try? snapshot.suspendedProviders) ?? []
+        return MetricSample.each(
+            "idp_suspended", "1 if an operator has suspended the identity provider, else 0.", .gauge,
+            providers.map { (MetricSample.Label("issuer", $0.string), suspended.contains($0) ? 1 : 0) })
+    }
+}
+
 /// Refusals that the audit lost, and those that wait for the database.
 struct AuditReport: MetricSource {
     let trail: PostgresAuditTrail

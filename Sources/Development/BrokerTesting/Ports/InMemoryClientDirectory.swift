@@ -7,6 +7,7 @@ package final class InMemoryClientDirectory: ClientDirectory {
         var clients: [ClientID: Client] = [:]
         var credentials: [ClientID: ClientCredentials] = [:]
         var providers: [ClientID: Set<Issuer>] = [:]
+        var suspended: Set<Issuer> = []
         var consent: Scope
         var failure: PortError?
     }
@@ -31,6 +32,11 @@ package final class InMemoryClientDirectory: ClientDirectory {
     /// The identity providers of a client's groups from now on.
     package func put(_ providers: Set<Issuer>, of client: ClientID) {
         state.withLock { $0.providers[client] = providers }
+    }
+
+    /// The suspended identity providers from now on.
+    package func suspend(_ providers: Set<Issuer>) {
+        state.withLock { $0.suspended = providers }
     }
 
     package func setScopesRequiringConsent(_ scope: Scope) {
@@ -66,6 +72,14 @@ package final class InMemoryClientDirectory: ClientDirectory {
         let (providers, failure) = state.withLock { ($0.providers[id], $0.failure) }
         if let failure { throw failure }
         return providers ?? []
+    }
+
+    package var suspendedProviders: Set<Issuer> {
+        get throws(PortError) {
+            let (suspended, failure) = state.withLock { ($0.suspended, $0.failure) }
+            if let failure { throw failure }
+            return suspended
+        }
     }
 
     package var scopesRequiringConsent: Scope {

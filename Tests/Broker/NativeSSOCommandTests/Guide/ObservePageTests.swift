@@ -142,7 +142,9 @@ extension GuidePageTests {
         "count": "How many keys of a key set the broker cannot use.",
         "duration_us": "Microseconds from the complete request to the answer.",
         "error": "What went wrong.",
-        "events": "How many audit events were lost.",
+        "chain":
+            "The link of a seal of the audit: a digest of everything up to it. Compare with `audit verify --checkpoints`.",
+        "events": "How many audit events were lost, or a seal covers.",
         "file": "The configuration file.",
         "grant":
             "The kind of request: `token_exchange`, `enrolment`, `handoff`, `handoff_redemption`, `refresh_token`, `authorization_code`, `revocation`, `introspection`, `event_poll` or `none`.",
@@ -169,6 +171,7 @@ extension GuidePageTests {
         "reason": "The refusal's reason: see [troubleshoot](troubleshoot.md). Of a database connection, why it failed.",
         "remedy": "What to do.",
         "request_id": "The X-Request-Id of the answer. `native-sso explain` takes it.",
+        "seal": "The number of a seal of the audit.",
         "server": "A database server.",
         "session_id": "The session of a request, as in the audit.",
         "setting": "A key of the configuration.",
@@ -236,7 +239,7 @@ extension GuidePageTests {
                 "state":"active","session_days":90,"audit_days":90,"sessions_ended":1}
                 """, issuer: Issuer("ISSUER"), sidDigest: "DIGEST", sourceClient: ClientID("SOURCE-APP"),
             group: GroupID("GROUP"), trace: nil,
-            position: AuditRecord.Position(microseconds: 0, partition: 0, row: "(0,1)"))
+            position: AuditRecord.Position(microseconds: 0, partition: 0, row: "(0,1)"), transaction: 0)
     }
 
     private static func balanced(_ text: Substring) -> Substring {

@@ -12,13 +12,21 @@ package struct MigrationTrial: Sendable {
 }
 
 extension Migrator {
+    /// The files that ``up(to:)`` would apply. Changes nothing and locks nothing.
+    package func plan(to version: Int? = nil) async throws(MigratorError) -> [Migration] {
+        try await withPool { pool throws(MigratorError) in
+            try chosen(try await missing(pool).pending, to: version)
+        }
+    }
+
     /// Applies the pending files in one transaction and rolls it back: what each locks, and for how long.
     ///
-    /// The trial takes the same locks as ``up()`` does. A statement that runs for longer than a file that locks tables
+    /// The trial takes the same locks as ``up(to:)`` does. A statement that runs for longer than a file that locks tables
     /// may take fails the trial.
-    package func check() async throws(MigratorError) -> [MigrationTrial] {
+    package func trial(to version: Int? = nil) async throws(MigratorError) -> [MigrationTrial] {
         try await withPool { pool throws(MigratorError) in
-            let (pending, isNew) = try await missing(pool)
+            let (all, isNew) = try await missing(pool)
+            let pending = try chosen(all, to: version)
             do throws(PostgresError) {
                 return try await pool.withTransaction(deadline: .seconds(60)) { transaction throws(PostgresError) in
                     if isNew { try transaction.executeScript(MigratorSQL.createTable) }
@@ -51,7 +59,7 @@ extension Migrator {
         return trials
     }
 
-    private static func texts(
+    static func texts(
         _ transaction: borrowing Transaction, _ statement: Statement
     ) throws(PostgresError) -> [String] {
         var texts: [String] = []

@@ -1,0 +1,45 @@
+package import NativeSSO
+import PostgresClient
+
+/// An identity provider from which the brokers take no login for now.
+package struct ProviderSuspension: Sendable, Hashable {
+    package let issuer: Issuer
+    package let suspendedAt: UnixTime
+
+    init(_ row: Row) throws {
+        issuer = try row.identifier(try row.text(0), "issuer")
+        suspendedAt = try row.instant(1)
+    }
+}
+
+extension Administration {
+    package func suspendedProviders() async throws(AdministrationError) -> [ProviderSuspension] {
+        try await rows(SuspensionStatements.select, [], ProviderSuspension.init)
+    }
+
+    /// From the commit on, within seconds on every broker, no id_token and no code of the provider is accepted.
+    package func suspend(_ issuer: Issuer, _ act: AdministrativeAct) async throws(AdministrationError) {
+        try await change(
+            SuspensionStatements.insert, [.text(issuer.string)], as: .idpSuspended, act,
+            details: [("issuer", issuer.string)], orElse: .refused("\(issuer) is suspended already"))
+    }
+
+    package func resume(_ issuer: Issuer, _ act: AdministrativeAct) async throws(AdministrationError) {
+        try await change(
+            SuspensionStatements.delete, [.text(issuer.string)], as: .idpResumed, act,
+            details: [("issuer", issuer.string)], orElse: .refused("\(issuer) is not suspended"))
+    }
+}
+
+enum SuspensionStatements {
+    static let all = [select, insert, delete]
+
+    static let select = Statement(
+        "SELECT issuer::text, suspended_at FROM native_sso.suspended_provider ORDER BY issuer")
+    static let insert = Statement(
+        """
+        INSERT INTO native_sso.suspended_provider (issuer, suspended_at) VALUES ($1, now())
+        ON CONFLICT (issuer) DO NOTHING RETURNING 1
+        """)
+    static let delete = Statement("DELETE FROM native_sso.suspended_provider WHERE issuer = $1 RETURNING 1")
+}

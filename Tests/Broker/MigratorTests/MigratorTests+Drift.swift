@@ -1,0 +1,107 @@
+import Migrations
+import Migrator
+import PostgresClient
+import PrivateCluster
+import Testing
+
+/// Databases that are not as the migrations make them.
+extension MigratorTests {
+    @Test(arguments: [
+        ("DROP INDEX native_sso.session_device", "index session_device"),
+        ("ALTER TABLE native_sso.session DISABLE TRIGGER guard_session", "trigger guard_session of session"),
+        ("ALTER TABLE native_sso.session ADD COLUMN mine int", "column session.mine"),
+        ("ALTER TABLE native_sso.client ALTER COLUMN enabled DROP NOT NULL", "column client.enabled"),
+        ("GRANT SELECT ON native_sso.session TO native_sso_broker", "grant of SELECT on session to native_sso_broker"),
+        (
+            "REVOKE EXECUTE ON FUNCTION native_sso.seal_audit FROM native_sso_broker",
+            "grant of EXECUTE on function seal_audit(p_spacing_seconds bigint) to native_sso_broker"
+        ),
+        (
+            "GRANT EXECUTE ON FUNCTION native_sso.try_seal TO PUBLIC",
+            "grant of EXECUTE on function try_seal() to PUBLIC"
+        ),
+        (
+            "CREATE OR REPLACE FUNCTION native_sso.try_seal() RETURNS boolean LANGUAGE sql AS 'SELECT true'",
+            "function try_seal()"
+        ),
+        ("ALTER TABLE native_sso.sweep OWNER TO postgres", "relation sweep"),
+        (
+            """
+            DO $$ BEGIN EXECUTE 'ALTER TABLE native_sso.audit_event_p' || to_char(now() AT TIME ZONE 'UTC', 'YYYY_MM')
+                || ' DISABLE TRIGGER append_only'; END $$
+            """, "trigger append_only of audit_event_p"
+        ),
+    ])
+    func verifyNamesWhatWasChanged(change: String, object: String) async throws {
+        try await withDatabase { cluster, database, configuration in
+            let migrator = Migrator(configuration)
+            _ = try await migrator.up()
+            #expect(try await migrator.drift() == [])
+            try await cluster.psql(change, database: database)
+            let drift = try await migrator.drift()
+            #expect(drift.contains { $0.object.hasPrefix(object) }, "\(drift)")
+            // It has left nothing behind.
+            #expect(
+                try await cluster.psql(
+                    "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'native\\_sso%'", database: database) == "1\n"
+            )
+            #expect(try await migrator.drift() == drift)
+        }
+    }
+
+    @Test func verifyNamesARoleThatMayDoMore() async throws {
+        let cluster = try await PrivateCluster.start(options: .testing)  // roles belong to the cluster
+        try await cluster.psql("CREATE DATABASE sso")
+        let migrator = Migrator(try cluster.configuration(database: "sso"))
+        _ = try await migrator.up()
+        try await cluster.psql("ALTER ROLE native_sso_broker LOGIN; GRANT native_sso_admin TO native_sso_registrar")
+        let drift = try await migrator.drift()
+        #expect(
+            drift.map(\.object) == ["role native_sso_broker", "role native_sso_registrar"]
+                && drift.map(\.found) == ["may log in", "is a member of native_sso_admin"], "\(drift)")
+        try await cluster.stop()
+    }
+
+    /// A schema of the same name, and a table of the same name with other columns.
+    @Test(arguments: ["CREATE TABLE native_sso.theirs (n int)", "CREATE TABLE native_sso.schema_migration (n int)"])
+    func foreignSchemaIsRefused(statement: String) async throws {
+        try await withDatabase { cluster, database, configuration in
+            try await cluster.psql("CREATE SCHEMA native_sso; \(statement)", database: database)
+            let migrator = Migrator(configuration)
+            let errors = [
+                await refusal { () throws(MigratorError) in _ = try await migrator.up() },
+                await refusal { () throws(MigratorError) in _ = try await migrator.plan() },
+                await refusal { () throws(MigratorError) in _ = try await migrator.trial() },
+            ]
+            #expect(errors == [.foreignSchema, .foreignSchema, .foreignSchema])
+            let left = try await cluster.psql(
+                "SELECT count(*) FROM pg_class WHERE relnamespace = 'native_sso'::regnamespace", database: database)
+            #expect(left == "1\n")
+        }
+    }
+
+    /// An administrator may make the schema first, for an owner who may not.
+    @Test func emptySchemaIsTaken() async throws {
+        try await withDatabase { cluster, database, configuration in
+            try await cluster.psql("CREATE SCHEMA native_sso", database: database)
+            #expect(try await Migrator(configuration).up().count == Migrations.all.count)
+        }
+    }
+
+    @Test func stopsAtTheNamedFile() async throws {
+        try await withDatabase { _, _, configuration in
+            let migrator = Migrator(configuration)
+            #expect(try await migrator.plan(to: 2).map(\.version) == [1, 2])
+            #expect(try await migrator.up(to: 2).map(\.version) == [1, 2])
+            let again = [try await migrator.up(to: 2), try await migrator.up(to: 1)]
+            #expect(again.map(\.count) == [0, 0])
+            let last = Migrations.all.compactMap(\.version).max() ?? 0
+            for wrong in [0, last + 1] {
+                let error = await refusal { () throws(MigratorError) in _ = try await migrator.up(to: wrong) }
+                #expect(error == .noSuchVersion(wrong, last: last))
+            }
+            #expect(try await migrator.up(to: last).count == Migrations.all.count - 2)
+            #expect(try await migrator.drift() == [])
+        }
+    }
+}

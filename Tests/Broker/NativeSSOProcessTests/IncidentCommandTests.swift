@@ -1,0 +1,154 @@
+import BrokerHarness
+import Foundation
+import PrivateCluster
+import StrictCoding
+import Testing
+
+@Suite("Commands of an incident", .timeLimit(.minutes(10)))
+struct IncidentCommandTests {
+    private static let idp = Installation.identityProvider
+
+    /// `count` live sessions of half as many users, which began `age` ago.
+    private static func put(
+        _ installation: Installation, count: Int, age: String = "1 hour", from first: Int = 0
+    ) async throws {
+        try await installation.cluster.psql(
+            """
+            INSERT INTO native_sso.session (session_id, issuer, sid, idp_issuer, subject, created_at, expires_at, last_used_at)
+            SELECT (lpad(to_hex((extract(epoch FROM now() - interval '\(age)') * 1000)::bigint + i), 12, '0')
+                || '7000800000000000' || lpad(to_hex(i), 4, '0'))::uuid,
+                '\(idp)', sha256(('s' || i)::bytea), '\(idp)', 'user-' || i / 2, now() - interval '\(age)',
+                now() + interval '1 day', now()
+            FROM generate_series(\(first), \(first + count - 1)) i
+            """, database: installation.database)
+    }
+
+    private static func live(_ installation: Installation) async throws -> String {
+        try await installation.cluster.psql(
+            "SELECT count(*) FROM native_sso.session WHERE ended_at IS NULL", database: installation.database)
+    }
+
+    @Test func `session end says whom it sends to a login page, and an interrupted run goes on`() async throws {
+        try await Installation.withSchema { installation in
+            try await Self.put(installation, count: 2500)
+            let end = ["session", "end", "--idp", Self.idp]
+            let plan = try await installation.run(end)
+            #expect(
+                plan.output.contains("would end 2500 sessions\n  sends 1250 users to a login page"), "\(plan.output)")
+            let gentle = try await installation.run(end + ["--same-login-may-return"])
+            #expect(gentle.output.contains("1250 users: no login page"), "\(gentle.output)")
+
+            // The second batch waits for a row, and the command is killed there.
+            async let holder = installation.cluster.psql(
+                """
+                BEGIN; SELECT FROM native_sso.session ORDER BY session_id LIMIT 1 FOR UPDATE; SELECT pg_sleep(120);
+                """, database: installation.database)
+            let held = """
+                query LIKE '%pg_sleep(120)%' AND datname = '\(installation.database)' AND pid <> pg_backend_pid()
+                """
+            try await installation.cluster.until(
+                "SELECT count(*) FROM pg_stat_activity WHERE \(held) AND wait_event = 'PgSleep';", answers: "1")
+            let log = URL(filePath: installation.file("end.log"))
+            let first = try ManagedProcess(
+                try BuildProducts.path(of: "native-sso"),
+                ["--config", installation.file("\(Installation.administration).yaml")] + end
+                    + ["--execute", "--reason", "stolen"], log: log)
+            let said = try #require(try await first.errorLine(containing: "type it again with --resume "))
+            let id = try #require(said.firstMatch(of: /--resume ([0-9a-f-]{36})/)?.output.1)
+            try await installation.cluster.until(
+                "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid';", answers: "1")
+            first.kill()
+            _ = await first.exitStatus
+            try await installation.cluster.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE \(held)")
+            _ = try? await holder
+            _ = try await eventually("the killed command holds nothing") {
+                try await installation.cluster.psql(
+                    "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'native-sso%' AND datname = '\(installation.database)'"
+                ) == "0\n" ? true : nil
+            }
+            let left = try #require(Int(try await Self.live(installation).dropLast()))
+            #expect(left > 0 && left <= 1500, "\(left)")
+
+            // A user logs in before the operator goes on.
+            try await Self.put(installation, count: 1, age: "-2 seconds", from: 9000)
+            let second = try await installation.run(end + ["--execute", "--reason", "stolen", "--resume", String(id)])
+            #expect(second.status == 0, "\(second.errors)")
+            #expect(try await Self.live(installation) == "1\n")
+            let acts = try await installation.cluster.psql(
+                "SELECT count(*), count(DISTINCT request_id) FROM native_sso.audit_event WHERE kind = 'session_ended'",
+                database: installation.database)
+            #expect(acts == "2500|1\n")
+            let again = try await installation.run(end + ["--execute", "--reason", "stolen", "--resume", String(id)])
+            #expect(again.status == 1 && again.errors.contains("nothing is left to end"), "\(again.errors)")
+            for wrong in ["01900000-0000-4000-8000-000000000000", "7fffffff-0000-7000-8000-000000000000"] {
+                #expect(try await installation.run(end + ["--resume", wrong]).status == 2)
+            }
+        }
+    }
+
+    @Test func `sessions are chosen by provider and time of issue together`() async throws {
+        try await Installation.withSchema { installation in
+            try await Self.put(installation, count: 4, age: "3 hours")
+            try await Self.put(installation, count: 2, age: "1 hour", from: 10)
+            func count(_ arguments: String...) async throws -> Int? {
+                let outcome = try await installation.run(["--json", "session", "list"] + arguments)
+                return try JSONReader.parse(Array(outcome.output.utf8)).object?.array("sessions")?.count
+            }
+            #expect(try await count("--issued-between", "2h", "30m") == 2)
+            #expect(try await count("--issued-between", "4h", "2h", "--idp", Self.idp) == 4)
+            #expect(try await count("--issued-between", "4h", "2h", "--idp", "https://other.example.com") == 0)
+            for wrong in [
+                ["--issued-between", "2h"], ["--issued-between", "1h", "2h"], ["--idp", Self.idp, "--sub", "user"],
+            ] {
+                #expect(try await installation.run(["session", "list"] + wrong).status == 2, "\(wrong)")
+            }
+        }
+    }
+
+    @Test func `a suspended provider's logins are refused on every broker until it is resumed`() async throws {
+        try await Installation.withSchema { installation in
+            try await installation.registerApps()
+            let brokers = [try await Broker.start(installation), try await Broker.start(installation)]
+            for broker in brokers { try await broker.waitUntilReady() }
+            let login = try Login(installation, sid: "s-1")
+            let granted = try await brokers[0].post(login.exchange(by: "app2"))
+            #expect(granted.status == 200, "\(granted.text)")
+
+            let suspend = ["idp", "suspend", Self.idp]
+            let plan = try await installation.run(suspend)
+            #expect(plan.output.contains("1 live sessions of 1 users go on"), "\(plan.output)\(plan.errors)")
+            #expect(try await brokers[0].post(login.exchange(by: "app2")).status == 200)
+            let act = try await installation.run(["--json"] + suspend + ["--execute", "--reason", "stolen keys"])
+            #expect(act.status == 0, "\(act.errors)")
+            for broker in brokers {
+                try await broker.wait { try await $0.post(login.exchange(by: "app2")).status == 400 }
+                let refused = try await broker.post(login.exchange(by: "app2"))
+                #expect(refused.json?.string("error") == "invalid_grant")
+                #expect(refused.json?.string("error_description")?.contains("suspended") == true)
+                try await broker.wait { _ in
+                    try await installation.run(["explain", refused.requestID]).output.contains("(idp_suspended)")
+                }
+                let metrics = try await broker.get("/metrics").text
+                #expect(metrics.contains("native_sso_idp_suspended{issuer=\"\(Self.idp)\"} 1"))
+            }
+            // What lives goes on.
+            let token = try #require(granted.json?.string("refresh_token"))
+            #expect(try await brokers[1].post(Login.refresh(token, by: "app2")).status == 200)
+            let explained = try await installation.run(["explain", "--from", "app1", "--to", "app2"])
+            #expect(explained.status == 1 && explained.output.contains("FAIL  idp_suspended: suspended since"))
+            let list = try await installation.object("idp", "list").array("providers")?.first?.object
+            #expect(list?.string("suspended_at") != nil && list?.number("users")?.int64 == 1)
+            #expect(try await installation.run(suspend).errors.contains("suspended already"))
+            #expect(try await installation.run(["idp", "suspend", "https://typo.example.com"]).status == 1)
+
+            try await installation.succeed("idp", "resume", Self.idp, "--execute", "--reason", "new keys")
+            for broker in brokers {
+                try await broker.wait { try await $0.post(login.exchange(by: "app2")).status == 200 }
+            }
+            #expect(try await installation.run(["idp", "resume", Self.idp]).errors.contains("is not suspended"))
+            let audit = try await installation.audit()
+            #expect(audit.contains { $0.hasPrefix("idp_suspended|") && $0.contains("stolen keys") })
+            #expect(audit.contains { $0.hasPrefix("idp_resumed|") && $0.contains("new keys") })
+        }
+    }
+}
