@@ -21,6 +21,7 @@ extension KeyRing: TokenSigner {
             throw .noActiveKey(for: .accessToken, wanted)
         }
         try checkNotSuspended(signer.kid)
+        try checkQuota(of: signer.kid)
         if let failure = signer.failure { throw PortError(failure) }
         return algorithm
     }

@@ -22,7 +22,16 @@ package final class KeyRing: Sendable {
         package fileprivate(set) var time: Duration = .zero
     }
 
-    package init() {}
+    private let quota: CallRate<String>?
+
+    /// - Parameter quota: Signatures of each key in a second; `nil`: as many as are asked for.
+    package init(quota: Int? = nil) { self.quota = quota.map { CallRate($0) } }
+
+    /// Before anything is written for a signature. One that was begun is made, and counts.
+    func checkQuota(of kid: String) throws(PortError) {
+        guard let quota, !quota.hasRoom(kid) else { return }
+        throw .outage(Outage(.keyModule, "the key \(kid) has made keys.quota signatures in this second"))
+    }
 
     /// The keys in use; `nil` before the first load.
     package var current: KeySet? { keys.withLock { $0 } }
@@ -32,6 +41,7 @@ package final class KeyRing: Sendable {
 
     /// - Parameter time: `nil`: the key did not sign.
     func count(signatureBy kid: String, in provider: String, _ time: Duration?) {
+        _ = quota?.charge(kid)
         signed.withLock { signed in
             var signatures = signed[kid] ?? Signatures()
             signatures.provider = provider

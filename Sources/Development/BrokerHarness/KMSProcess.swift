@@ -8,6 +8,8 @@ package final class KMSProcess: Sendable {
         case dropped
         case slow(seconds: Double)
         case throttled, denied, error
+        /// Only so many.
+        case throttledFirst(Int)
         /// The time of a request is refused.
         case clock
         /// Only the key ``renewedCredentials`` is known.
@@ -19,6 +21,7 @@ package final class KMSProcess: Sendable {
             switch self {
             case .dropped: "drop"
             case .slow(let seconds): "slow \(seconds)"
+            case .throttledFirst(let count): "throttled \(count) \(Unguessable.make())"
             case .throttled, .denied, .error, .clock, .renewed, .page, .empty, .garbage, .endless: "\(self)"
             }
         }

@@ -158,15 +158,21 @@ struct KMSKeyProviderTests {
         let kms = try await TestKMS()
         let record = KeyRecord.of(try await kms.provider().generateSigningKey(.es256, modulusBits: 0), .accessToken)
         let key = try await kms.provider().signingKey(record)
-        try kms.process.fail(with: .throttled)
-        async let signature = key.signature(over: [1])
-        // Within the pauses of its repetitions, the first of which is at most 50 ms.
-        try kms.process.fail(with: nil)
-        _ = try? await signature
-        let end = ContinuousClock.now + .seconds(5)
+        try kms.process.fail(with: .throttledFirst(2))
+        let signature = try await key.signature(over: [1])
+        #expect(key.publicKey.verifies(signature, of: [1] as [UInt8], algorithm: .es256))
+        #expect(key.failure == nil)
+        // Three tries are all.
+        try kms.process.fail(with: .throttledFirst(3))
+        #expect(await defect { () async throws(KeyError) in try await key.signature(over: [1]) } == .throttled)
+        #expect(key.failure == .kms(.throttled))
+        let end = ContinuousClock.now + .seconds(10)
         while key.failure != nil, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(20)) }
-        let again = try await key.signature(over: [1])
-        #expect(key.publicKey.verifies(again, of: [1] as [UInt8], algorithm: .es256))
+        _ = try await key.signature(over: [1])
+        // What is refused is refused at once.
+        try kms.process.fail(with: .denied)
+        #expect(
+            await defect { () async throws(KeyError) in try await key.signature(over: [1]) } == .denied(action: "Sign"))
     }
 
     @Test func `credentials that were renewed are read again`() async throws {

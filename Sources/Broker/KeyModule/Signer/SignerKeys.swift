@@ -39,7 +39,7 @@ final class SignerKeys: Sendable {
 
     private let provider: any KeyProvider
     private let policy: SigningPolicy
-    private let rate: CallRate
+    private let rate: CallRate<UInt32>
     private let clock: any WallClock
     private let report: @Sendable (SignerEvent) -> Void
     private let state = Mutex(State())
@@ -48,7 +48,7 @@ final class SignerKeys: Sendable {
     private static let mostKeys = 1024
 
     init(
-        _ provider: any KeyProvider, _ policy: SigningPolicy, _ rate: CallRate, clock: any WallClock,
+        _ provider: any KeyProvider, _ policy: SigningPolicy, _ rate: CallRate<UInt32>, clock: any WallClock,
         report: @escaping @Sendable (SignerEvent) -> Void
     ) {
         self.provider = provider
@@ -70,7 +70,7 @@ final class SignerKeys: Sendable {
 
     /// `nil`: the answer waits for the provider.
     func answerAtOnce(_ request: SignerRequest, for user: UInt32) -> Answer? {
-        guard rate.admits(user) else { return (.busy, Array("more calls than signer.rate".utf8)) }
+        guard rate.charge(user) else { return (.busy, Array("more calls than signer.rate".utf8)) }
         guard request.operation != .load, let loaded = state.withLock({ $0.keys[request.key] }) else { return nil }
         if let reason = refusal(of: request, by: loaded) { return refuse(request, loaded.record, user, reason) }
         do throws(KeyError) {
@@ -176,32 +176,5 @@ final class SignerKeys: Sendable {
 
     private func count(_ request: SignerRequest, _ user: UInt32) {
         state.withLock { $0.counts[Use(user: user, name: request.key), default: 0] += 1 }
-    }
-}
-
-/// The calls that each account may make in a second; a second's worth at once.
-final class CallRate: Sendable {
-    private struct Bucket {
-        var level = 0.0
-        var at = ContinuousClock.now
-    }
-
-    private let perSecond: Double
-    private let buckets = Mutex<[UInt32: Bucket]>([:])
-
-    init(_ perSecond: Int) { self.perSecond = Double(max(perSecond, 1)) }
-
-    func admits(_ user: UInt32) -> Bool {
-        let now = ContinuousClock.now
-        return buckets.withLock { buckets in
-            var bucket = buckets[user] ?? Bucket()
-            let (seconds, attoseconds) = (now - bucket.at).components
-            bucket.level = max(0, bucket.level - (Double(seconds) + Double(attoseconds) / 1e18) * perSecond)
-            bucket.at = now
-            defer { buckets[user] = bucket }
-            guard bucket.level + 1 <= perSecond else { return false }
-            bucket.level += 1
-            return true
-        }
     }
 }

@@ -25,7 +25,7 @@ struct Broker: Sendable {
     /// the rest.
     let shared: BoundedExecutor
     let logouts: PostgresLogoutRegistry
-    let ring = KeyRing()
+    let ring: KeyRing
     let keys: KeyRefresh
     let commits: CommitProbe
     let snapshot: RegistrySnapshot
@@ -68,6 +68,7 @@ struct Broker: Sendable {
         shared = BoundedExecutor(pool, atOnce: max(configuration.database.pool - 2, 1))
         logouts = PostgresLogoutRegistry(
             database: databaseTimes.measuring(.logout, on: shared), atOnce: max(configuration.database.pool * 3 / 8, 1))
+        ring = KeyRing(quota: configuration.keys.quota)
         keys = KeyRefresh(
             store: SigningKeyStore(database: pool), provider: provider, replica: configuration.keys.replica, ring: ring,
             logger: logger)

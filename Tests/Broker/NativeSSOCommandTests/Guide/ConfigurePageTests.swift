@@ -5,19 +5,28 @@ import Testing
 @testable import native_sso
 
 /// Every key that the reader of the configuration asks for, in its order.
-private let keys: [KeyDescription] = {
+private let keys = asked(by: { _ = Configuration(reading: $0) }, of: SampleFile.minimal)
+
+private let signerKeys = asked(
+    by: { _ = SignerConfiguration(reading: $0) }, of: "issuer: https://sso.example.com\n")
+
+private func asked(by read: (Section) -> Void, of yaml: String) -> [KeyDescription] {
     let problems = Problems()
     let root = Section(path: "", place: .file, variables: Variables([:]), problems: problems)
-    guard let document = try? ConfigurationDocument(yaml: SampleFile.minimal) else { return [] }
+    guard let document = try? ConfigurationDocument(yaml: yaml) else { return [] }
     root.fill(from: document)
-    _ = Configuration(reading: root)
+    read(root)
     return problems.keys
-}()
+}
 
 extension GuidePageTests {
-    @Test func configure() throws {
+    @Test func configure() throws { try GuidePage(name: "configure.md").expect(Self.reference(keys)) }
+
+    @Test func signer() throws { try GuidePage(name: "signer.md").expect(Self.reference(signerKeys)) }
+
+    private static func reference(_ keys: [KeyDescription]) -> String {
         var text = ""
-        for (title, section, help) in Self.sections {
+        for (title, section, help) in sections(keys) {
             text += "## \(title)\n\n"
             if !help.isEmpty { text += help + "\n\n" }
             let rows = keys.filter { $0.section == section && !$0.isSection }
@@ -28,11 +37,11 @@ extension GuidePageTests {
             if !bounded.isEmpty { text += "\nEnvironment: \(bounded.joined(separator: ", ")).\n" }
             text += "\n"
         }
-        try GuidePage(name: "configure.md").expect(text)
+        return text
     }
 
     /// The root first, then in the order of the file.
-    private static var sections: [(title: String, path: String, help: String)] {
+    private static func sections(_ keys: [KeyDescription]) -> [(title: String, path: String, help: String)] {
         [("Top level", "", "")]
             + keys.filter(\.isSection).map {
                 (Markdown.code($0.inside.replacing("[0]", with: "[]")), $0.inside, $0.help)
@@ -42,7 +51,9 @@ extension GuidePageTests {
     @Test func everyKeyOfTheSampleIsDescribedOnce() {
         #expect(keys.count > 60)
         #expect(Set(keys.map(\.path)).count == keys.count)
-        for key in keys { #expect(key.help.hasSuffix(".") || key.help.hasSuffix(":"), "\(key.path)") }
+        #expect(signerKeys.contains { $0.path == "signer.longest_token" })
+        #expect(!signerKeys.contains { ["keys.signer", "keys.replica", "keys.quota"].contains($0.path) })
+        for key in keys + signerKeys { #expect(key.help.hasSuffix(".") || key.help.hasSuffix(":"), "\(key.path)") }
     }
 
     @Test func schema() throws {

@@ -5,6 +5,7 @@ Unlike moto alone, it checks the signature of each request, with botocore's impl
 use a key that waits for its deletion.
 """
 
+import collections
 import io
 import json
 import sys
@@ -21,6 +22,8 @@ SECRETS = {"AKIDTEST": "test-secret", "AKIDRENEWED": "renewed-secret"}
 moto = DomainDispatcherApplication(create_backend_app)
 faults = sys.argv[1]
 deleted = set()
+# How many requests met each text of FILE.
+met = collections.Counter()
 
 
 def refuse(start, status, kind, message=""):
@@ -54,13 +57,15 @@ def application(environ, start):
     body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
     environ["wsgi.input"] = io.BytesIO(body)
     with open(faults, encoding="utf-8") as file:
-        fault, *rest = file.read().split() or [""]
+        text = file.read()
+    fault, *rest = text.split() or [""]
+    met[text] += 1
     if fault == "drop":
         environ["werkzeug.socket"].shutdown(2)
         return []
     if fault == "slow":
         time.sleep(float(rest[0]))
-    if fault == "throttled":
+    if fault == "throttled" and (not rest or met[text] <= int(rest[0])):
         return refuse(start, "400 Bad Request", "ThrottlingException", "Rate exceeded")
     if fault == "denied":
         return refuse(start, "400 Bad Request", "AccessDeniedException", "User is not authorized")

@@ -15,23 +15,16 @@ extension Configuration {
         let token: TokenSettings?
         /// AWS KMS, where new keys are made instead; `nil`: not used.
         let kms: KMSSettings?
+        /// Signatures of each key in a second; `nil`: no limit.
+        let quota: Int?
         /// The name of this broker, which has signing keys of its own; `nil`: it shares those of all.
         let replica: String?
         /// The socket of the signer; `nil`: this process has the keys.
         let signer: String?
 
-        init(reading section: Section) {
-            signer = section.section(
-                "signer", help: "A signer process, which has the keys instead of the broker. See `native-sso signer`."
-            ) { signer in
-                guard section.isGiven("signer") || signer.isGiven("socket") else {
-                    return signer.value(
-                        "socket", .path, help: "The Unix socket of the signer.", PathText.absolute)
-                }
-                return signer.required(
-                    "socket", .path, example: "/run/native-sso-signer/socket", help: "The Unix socket of the signer.",
-                    PathText.absolute)
-            }
+        /// - Parameter isOfSigner: Whether a signer reads them, which signs for every broker.
+        init(reading section: Section, isOfSigner: Bool = false) {
+            (signer, quota, replica) = isOfSigner ? (nil, nil, nil) : Self.ofBroker(section)
             kms = section.section(
                 "kms", help: "AWS KMS, where new keys are made. Without it, they are files or in a token."
             ) { KMSSettings(reading: $0, isGiven: section.isGiven("kms") || $0.isGiven("region")) }
@@ -51,10 +44,6 @@ extension Configuration {
                 directory = section.required(
                     "directory", .path, example: "/var/lib/native-sso/keys", help: help, PathText.absolute)
             }
-            replica = section.value(
-                "replica", .text("a name"),
-                help: "The name of this broker, if it has a signing key of its own. By default all brokers share one.",
-                Self.replicaName)
             passphrase = section.value(
                 "passphrase_file", .path,
                 help: "Encrypts new files of signing keys, on one line. Only its owner may read the file.",
@@ -64,6 +53,30 @@ extension Configuration {
             token = section.section(
                 "pkcs11", help: "A PKCS#11 token, in which new signing keys are made. Without it, they are files."
             ) { TokenSettings(reading: $0, isGiven: section.isGiven("pkcs11") || $0.isGiven("module")) }
+        }
+
+        private static func ofBroker(_ section: Section) -> (signer: String?, quota: Int?, replica: String?) {
+            let signer = section.section(
+                "signer", help: "A signer process, which has the keys instead of the broker. See `native-sso signer`."
+            ) { signer in
+                let help = "The Unix socket of the signer."
+                guard section.isGiven("signer") || signer.isGiven("socket") else {
+                    return signer.value("socket", .path, help: help, PathText.absolute)
+                }
+                return signer.required(
+                    "socket", .path, example: "/run/native-sso-signer/socket", help: help, PathText.absolute)
+            }
+            let quotas = 1...1_000_000
+            let quota = section.value(
+                "quota", .integer(quotas),
+                help:
+                    "Signatures of each key in a second at this broker. More are answered with 503. By default no limit."
+            ) { try IntegerText.parse($0, in: quotas) }
+            let replica = section.value(
+                "replica", .text("a name"),
+                help: "The name of this broker, if it has a signing key of its own. By default all brokers share one.",
+                Self.replicaName)
+            return (signer, quota, replica)
         }
 
         private static func replicaName(_ text: String) throws(ValueDefect) -> String {

@@ -21,8 +21,9 @@ struct SignerConfiguration: Sendable {
         let issuer = root.required(
             "issuer", .url, example: "https://sso.example.com", help: "`issuer` of the brokers."
         ) { try IssuerURL.parseOwn($0, isDevelopment: root.isDevelopment) }
-        keys = root.section("keys", help: "The private keys.") { Configuration.Keys(reading: $0) }
-        if keys.signer != nil { root.report("keys", "must name where the keys are, not another signer") }
+        keys = root.section("keys", help: "The private keys.") {
+            Configuration.Keys(reading: $0, isOfSigner: true)
+        }
         (socket, users, longestToken, rate) = root.section("signer", help: "Whom the signer serves, and what it signs.")
         { section in
             let socket = section.required(
