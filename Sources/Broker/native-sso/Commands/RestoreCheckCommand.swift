@@ -9,7 +9,7 @@ struct RestoreCheckCommand: AsyncParsableCommand {
         commandName: "restore-check",
         abstract: "Compare a restored database with kept ends and blocks, and repeat what it has lost.",
         discussion: """
-            Each FILE is a journal (audit.journal of the configuration) or output of `audit list --json`; they may overlap. \
+            Each FILE is a journal (audit.journal of the configuration) or output of `audit export`; they may overlap. \
             Only what the database lost is repeated, and nothing changes before every file is read. It can be run again. \
             Brokers with a journal that is ahead of the database serve only after a run with --execute.
             """)
@@ -165,8 +165,9 @@ private struct RestoreCheck: Sendable {
             if let session = event.members.string("session_id").flatMap({ UniqueID($0) }) { begun.insert(session) }
         case .sessionEnrolled:
             if let session = event.members.string("session_id").flatMap({ UniqueID($0) }) { enrolled.insert(session) }
-        case .requestRefused, .exchangeRefused, .enrolmentRefused, .refreshRefused, .logoutRefused, .codeOrphaned,
-            .enrolmentRepeated, .sessionMapped, .swept, .sessionsFound, .restoreChecked:
+        case .requestRefused, .exchangeRefused, .enrolmentRefused, .handoffRefused, .refreshRefused, .logoutRefused,
+            .codeOrphaned, .enrolmentRepeated, .handoffMade, .handoffRedeemed, .sessionMapped, .swept, .sessionsFound,
+            .requestExplained, .restoreChecked:
             break
         default: others[event.kind, default: 0] += 1
         }
