@@ -166,7 +166,7 @@ struct RestoreCheckTests {
                 """
             for (text, words) in [
                 (String(good.dropLast(9)), "no whole event"), ("{\"keys\":[]}", "no event of the audit"),
-                ("[]", "no event"),
+                ("[]", "no whole event"),
                 (good.replacing("\"device\":", with: "\"x\":"), "has no usable details.device"),
                 (good.replacing("device_blocked", with: "session_ended"), "has no usable session_id"),
                 ("{\"events\":[1],\"next\":null}", "no event of the audit"),
