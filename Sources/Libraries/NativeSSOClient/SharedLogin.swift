@@ -67,7 +67,7 @@ public enum DeviceProof: Sendable {
             self = .identifier(identifier)
         case .deviceSecret: self = .secret(Credential(actorToken))
         case .deviceSecretTransitional: self = .transitionalSecret(Credential(actorToken))
-        case .accessToken, .refreshToken, .idToken, .idTokenHyphenated, .saml1, .saml2, .jwt: return nil
+        case .accessToken, .refreshToken, .idToken, .idTokenHyphenated, .saml1, .saml2, .jwt, .webHandoff: return nil
         }
     }
 
