@@ -132,6 +132,38 @@ public struct TokenEndpoint: Sendable {
     public func exchange(
         _ login: SharedLogin, issuer: String, scope: String? = nil
     ) async throws(ClientError) -> TokenSet {
+        try await send(exchange(of: login, issuer, scope))
+    }
+
+    /// Asks the broker for a code that hands a shared login to a web app. The tokens of this client do not change.
+    ///
+    /// - Parameters:
+    ///   - issuer: The issuer of the login's id_token.
+    ///   - webApp: The `client_id` of the web app.
+    ///   - origin: Where the app opens the code, such as `https://web.example.com`.
+    ///   - challenge: The challenge that the web app gave to the app when it opened it.
+    ///   - scope: The largest scope of the web app; nil: its default.
+    /// - Returns: The code. It is good once, for 60 s.
+    /// - Throws: ``ClientError``. A refusal may concern the web app alone, so it says nothing of the login.
+    public func handOff(
+        _ login: SharedLogin, issuer: String, to webApp: String, origin: String, challenge: String,
+        scope: String? = nil
+    ) async throws(ClientError) -> Credential {
+        let tokens = try await send(
+            exchange(of: login, issuer, scope) + [
+                (Parameter.requestedTokenType, TokenTypeURI.webHandoff.rawValue), (Parameter.handoffClient, webApp),
+                (Parameter.handoffOrigin, origin), (Parameter.handoffChallenge, challenge),
+            ])
+        // A server that does not know hand-offs may answer with tokens, which must not get into a URL.
+        guard tokens.tokenType.hasSameOctets(as: TokenType.notApplicable.rawValue) else {
+            throw .unexpectedAnswer(status: 200)
+        }
+        return tokens.accessToken
+    }
+
+    private func exchange(
+        of login: SharedLogin, _ issuer: String, _ scope: String?
+    ) -> [(name: String, value: String)] {
         var form: [(name: String, value: String)] = [
             (Parameter.grantType, GrantType.tokenExchange.rawValue), (Parameter.audience, issuer),
             (Parameter.subjectToken, login.idToken.secret),
@@ -140,7 +172,7 @@ public struct TokenEndpoint: Sendable {
             (Parameter.actorTokenType, login.device.tokenType.rawValue),
         ]
         if let scope { form.append((Parameter.scope, scope)) }
-        return try await send(form)
+        return form
     }
 
     /// Refreshes the tokens (RFC 6749 §6). If no response arrives, repeat the call with the same token: within the
