@@ -241,7 +241,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "BrokerHarness", "BrokerTesting", "NativeSSOClient", "NativeSSOAsyncHTTPClient", "NativeSSOURLSession",
-                "PrivateCluster", "JOSE", "OAuthWire", "StrictCoding", .crypto,
+                "PrivateCluster", "JOSE", "OAuthWire", "StrictCoding", .asyncHTTPClient, .crypto, .nioSSL,
             ], path: "Tests/Whole/EndToEndTests",
             // Lists of packages, and programs in other languages, which the tests start from their place.
             exclude: ["Clients", "Python"],
