@@ -41,8 +41,7 @@ struct NativeSSOCommand: CommandGroup {
     /// Runs one command line, and reports its failure.
     static func status(of arguments: [String]) async -> ExitStatus {
         do {
-            let supported = try SupportProfile.arguments(arguments)
-            var command = try supported.map { try SupportProfile.parseAsRoot($0) } ?? parseAsRoot(arguments)
+            var command = try command(arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -52,6 +51,12 @@ struct NativeSSOCommand: CommandGroup {
         } catch {
             return conclude(error, arguments)
         }
+    }
+
+    /// Parses a command line. A profile has commands of its own.
+    static func command(_ arguments: [String]) throws -> any ParsableCommand {
+        guard let rest = try SupportProfile.arguments(arguments) else { return try parseAsRoot(arguments) }
+        return try SupportProfile.parseAsRoot(rest)
     }
 
     private static func conclude(_ error: any Error, _ arguments: [String]) -> ExitStatus {

@@ -78,7 +78,7 @@ import Testing
     @Test(arguments: blocks(in: ["sh", "console", "bash"])) func theCommandLinesParse(_ block: Block) {
         for words in Self.commandLines(of: block.text) {
             do {
-                _ = try NativeSSOCommand.parseAsRoot(words)
+                _ = try NativeSSOCommand.command(words)
             } catch {
                 // `--help` and `--version` throw an error with exit code 0.
                 #expect(
