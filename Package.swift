@@ -31,6 +31,8 @@ extension Target.Dependency {
     static let httpTypes: Self = .product(name: "HTTPTypes", package: "swift-http-types", condition: forAPIs)
     static let jwtKit: Self = .product(name: "JWTKit", package: "jwt-kit", condition: forPrograms)
     static let logging: Self = .product(name: "Logging", package: "swift-log", condition: forPrograms)
+    static let nioConcurrencyHelpers: Self = .product(
+        name: "NIOConcurrencyHelpers", package: "swift-nio", condition: forAPIs)
     static let nioCore: Self = .product(name: "NIOCore", package: "swift-nio", condition: forAPIs)
     static let nioPosix: Self = .product(name: "NIOPosix", package: "swift-nio", condition: forPrograms)
     static let nioEmbedded: Self = .product(name: "NIOEmbedded", package: "swift-nio", condition: forPrograms)
@@ -162,8 +164,9 @@ let package = Package(
         // For those who meet it.
         .target(
             name: "TokenVerifier",
-            dependencies: ["JOSE", "StrictCoding", .asyncHTTPClient, .crypto, .nioCore, .nioHTTP1],
-            path: "Sources/Libraries/TokenVerifier", swiftSettings: strict),
+            dependencies: [
+                "JOSE", "StrictCoding", .asyncHTTPClient, .crypto, .nioConcurrencyHelpers, .nioCore, .nioHTTP1,
+            ], path: "Sources/Libraries/TokenVerifier", swiftSettings: strict),
         .target(
             name: "TokenVerifierHummingbird", dependencies: ["TokenVerifier", "JOSE", .hummingbird, .httpTypes],
             path: "Sources/Libraries/TokenVerifierHummingbird",
@@ -238,7 +241,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "BrokerHarness", "BrokerTesting", "NativeSSOClient", "NativeSSOAsyncHTTPClient", "NativeSSOURLSession",
-                "PrivateCluster", "JOSE", "OAuthWire", "StrictCoding", .crypto,
+                "PrivateCluster", "JOSE", "OAuthWire", "StrictCoding", .asyncHTTPClient, .crypto, .nioSSL,
             ], path: "Tests/Whole/EndToEndTests",
             // Lists of packages, and programs in other languages, which the tests start from their place.
             exclude: ["Clients", "Python"],

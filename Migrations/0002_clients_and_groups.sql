@@ -130,6 +130,8 @@ CREATE TABLE sharing_group_member (
     client_id identifier NOT NULL REFERENCES client ON DELETE CASCADE,
     role text NOT NULL CHECK (role IN ('source', 'target', 'both')),
     scope_ceiling scope_token[],
+    handoff text CHECK (handoff IN ('bearer', 'dpop')),
+    handoff_origins text[] NOT NULL DEFAULT '{}' CHECK (array_position(handoff_origins, NULL) IS NULL),
     managed_by identifier,
     PRIMARY KEY (group_id, client_id),
     FOREIGN KEY (group_id, issuer) REFERENCES sharing_group (group_id, issuer) ON DELETE CASCADE,
@@ -142,6 +144,9 @@ COMMENT ON COLUMN sharing_group_member.issuer IS 'The issuer of the group.';
 COMMENT ON COLUMN sharing_group_member.client_id IS 'The client. It is in one group of an issuer at most.';
 COMMENT ON COLUMN sharing_group_member.role IS 'source: others may use its logins. target: it may use the logins of others.';
 COMMENT ON COLUMN sharing_group_member.scope_ceiling IS 'The most that an exchange grants it; NULL: its allowed scope.';
+COMMENT ON COLUMN sharing_group_member.handoff IS
+    'Whether it may hand a login to the web apps of the group: bearer, unless it shows a DPoP key; dpop, also then; NULL: it may not.';
+COMMENT ON COLUMN sharing_group_member.handoff_origins IS 'The web origins at which it receives logins of the group; empty: it receives none.';
 COMMENT ON COLUMN sharing_group_member.managed_by IS 'The registry file that manages it; NULL: none.';
 
 GRANT SELECT ON client, client_secret, client_key, scope, sharing_group, sharing_group_member TO native_sso_broker;

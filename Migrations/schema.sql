@@ -2665,9 +2665,9 @@ CREATE TABLE native_sso.sharing_group_member (
     client_id native_sso.identifier NOT NULL,
     role text NOT NULL,
     scope_ceiling native_sso.scope_token[],
-    managed_by native_sso.identifier,
     handoff text,
     handoff_origins text[] DEFAULT '{}'::text[] NOT NULL,
+    managed_by native_sso.identifier,
     CONSTRAINT sharing_group_member_handoff_check CHECK ((handoff = ANY (ARRAY['bearer'::text, 'dpop'::text]))),
     CONSTRAINT sharing_group_member_handoff_origins_check CHECK ((array_position(handoff_origins, NULL::text) IS NULL)),
     CONSTRAINT sharing_group_member_role_check CHECK ((role = ANY (ARRAY['source'::text, 'target'::text, 'both'::text])))
@@ -2685,11 +2685,11 @@ COMMENT ON COLUMN native_sso.sharing_group_member.role IS 'source: others may us
 
 COMMENT ON COLUMN native_sso.sharing_group_member.scope_ceiling IS 'The most that an exchange grants it; NULL: its allowed scope.';
 
-COMMENT ON COLUMN native_sso.sharing_group_member.managed_by IS 'The registry file that manages it; NULL: none.';
-
 COMMENT ON COLUMN native_sso.sharing_group_member.handoff IS 'Whether it may hand a login to the web apps of the group: bearer, unless it shows a DPoP key; dpop, also then; NULL: it may not.';
 
 COMMENT ON COLUMN native_sso.sharing_group_member.handoff_origins IS 'The web origins at which it receives logins of the group; empty: it receives none.';
+
+COMMENT ON COLUMN native_sso.sharing_group_member.managed_by IS 'The registry file that manages it; NULL: none.';
 
 CREATE VIEW native_sso.audit_line AS
  SELECT a.occurred_at,

@@ -46,7 +46,7 @@ package enum MigratorError: Error, Sendable, Equatable, CustomStringConvertible 
         case .foreignSchema:
             """
             This database has a schema native_sso that these migrations did not make, or that belongs to another role. \
-            Nothing was changed. Name another database, or rename that schema if nobody needs it.
+            Nothing was changed. Name another database, or rename that schema if it is no longer needed.
             """
         case .noSuchVersion(let version, let last):
             "There is no migration \(version): --to takes a number from 1 to \(last)."

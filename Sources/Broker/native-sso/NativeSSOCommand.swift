@@ -46,12 +46,7 @@ struct NativeSSOCommand: CommandGroup {
             if path.asksForHelp, let unknown = path.unknown {
                 throw CommandFailure.usage("there is no command '\(unknown)'\(path.didYouMean)")
             }
-            // Completions ask the registry.
-            let supported = try SupportProfile.arguments(arguments)
-            var command =
-                if let supported { try SupportProfile.parseAsRoot(supported) } else {
-                    try await asyncParseAsRoot(arguments)
-                }
+            var command = try await command(arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -61,6 +56,12 @@ struct NativeSSOCommand: CommandGroup {
         } catch {
             return conclude(error, arguments, path)
         }
+    }
+
+    /// Parses a command line. A profile has commands of its own. Asynchronous, because completions ask the registry.
+    static func command(_ arguments: [String]) async throws -> any ParsableCommand {
+        guard let rest = try SupportProfile.arguments(arguments) else { return try await asyncParseAsRoot(arguments) }
+        return try SupportProfile.parseAsRoot(rest)
     }
 
     private static func conclude(_ error: any Error, _ arguments: [String], _ path: CommandPath) -> ExitStatus {

@@ -82,7 +82,7 @@ extension AppLogin {
         }
     }
 
-    private func storedLogin() async throws(ClientError) -> (login: SharedLogin, revision: ItemRevision)? {
+    func storedLogin() async throws(ClientError) -> (login: SharedLogin, revision: ItemRevision)? {
         do {
             guard let bytes = try await shared.item(SharedLogin.item) else { return nil }
             return (try SharedLogin(bytes), ItemRevision(of: bytes))

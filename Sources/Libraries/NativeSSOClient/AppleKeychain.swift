@@ -1,6 +1,7 @@
 // Not built or tried by this project's tests, which run on Linux.
 #if canImport(Security)
     import Foundation
+    import LocalAuthentication
     import Security
 
     /// A keychain access group on Apple's systems.
@@ -24,8 +25,8 @@
         ///   - accessGroup: With the team's prefix, as in the entitlement `keychain-access-groups`:
         ///     `TEAMID.com.example.login`.
         ///   - service: Tells these items from others in the group.
-        ///   - prompt: Why the user must show face or finger, or type the device's code, for each read of an item; nil: no
-        ///     question. Use it for the shared group only, and never for a group that a background task reads.
+        ///   - prompt: Why the user must show face or finger, or type the device's code, for each read and change of an item;
+        ///     nil: no question. Use it for the shared group only, and never for a group that a background task reads.
         public init(accessGroup: String, service: String = "native-sso", prompt: String? = nil) {
             self.accessGroup = accessGroup
             self.service = service
@@ -37,7 +38,6 @@
             var query = query(name)
             query[kSecReturnData] = true
             query[kSecMatchLimit] = kSecMatchLimitOne
-            if let prompt { query[kSecUseOperationPrompt] = prompt }
             guard let value = try find(query) else { return nil }
             guard let data = value as? Data else { throw Failure(status: errSecDecode) }
             return Array(data)
@@ -73,10 +73,16 @@
         }
 
         private func query(_ name: String) -> [CFString: Any] {
-            [
+            var query: [CFString: Any] = [
                 kSecClass: kSecClassGenericPassword, kSecAttrAccessGroup: accessGroup, kSecAttrService: service,
                 kSecAttrAccount: name, kSecUseDataProtectionKeychain: true,
             ]
+            if let prompt {
+                let context = LAContext()
+                context.localizedReason = prompt
+                query[kSecUseAuthenticationContext] = context
+            }
+            return query
         }
 
         private func attributes(_ value: [UInt8]) throws -> [CFString: Any] {

@@ -1,4 +1,4 @@
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// The sessions that ended lately. A ``TokenVerifier`` that has it refuses their access tokens before `exp`.
 ///
@@ -44,7 +44,7 @@ public final class EndedSessions: Sendable {
     private let capacity: Int
     private let refusesAfter: Duration?
     private let elapsed: @Sendable () -> Duration
-    private let state = Mutex(State())
+    private let state = NIOLockedValueBox(State())
 
     /// - Parameters:
     ///   - life: How long a session is kept: at least the longest life of an access token. The broker allows a day at
@@ -67,7 +67,7 @@ public final class EndedSessions: Sendable {
 
     /// For metrics and alerts.
     public var status: Status {
-        state.withLock { state in
+        state.withLockedValue { state in
             Status(
                 count: state.sessions.count, sinceLastAnswer: state.lastSuccess.map { elapsed() - $0 },
                 failures: state.failures, dropped: state.dropped)
@@ -76,7 +76,7 @@ public final class EndedSessions: Sendable {
 
     /// Notes the end of a session, by its `session_id`. For ends that come by another way than ``EndedSessionPoller``.
     public func insert(_ session: String) {
-        state.withLock { state in
+        state.withLockedValue { state in
             let now = elapsed()
             while let oldest = state.oldest, now - oldest.at > life { state.removeOldest() }
             guard state.sessions[session] == nil else { return }
@@ -90,7 +90,7 @@ public final class EndedSessions: Sendable {
     }
 
     func check(_ session: String) throws(VerificationError) {
-        let (isEnded, silence) = state.withLock { state in
+        let (isEnded, silence) = state.withLockedValue { state in
             let now = elapsed()
             let isEnded = state.sessions[session].map { now - $0 <= life } ?? false
             return (isEnded, now - (state.lastSuccess ?? .zero))
@@ -100,7 +100,7 @@ public final class EndedSessions: Sendable {
     }
 
     func answered() {
-        state.withLock { state in
+        state.withLockedValue { state in
             state.lastSuccess = elapsed()
             state.failures = 0
         }
@@ -108,7 +108,7 @@ public final class EndedSessions: Sendable {
 
     /// Returns how many polls in a row have failed.
     func failed() -> Int {
-        state.withLock { state in
+        state.withLockedValue { state in
             state.failures += 1
             return state.failures
         }

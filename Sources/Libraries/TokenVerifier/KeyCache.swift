@@ -1,5 +1,5 @@
 import JOSE
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// The issuer's key set, loaded according to the policy and shared by all requests.
 final class KeyCache: Sendable {
@@ -9,7 +9,7 @@ final class KeyCache: Sendable {
     /// Monotonic time since the start.
     private let elapsed: @Sendable () -> Duration
     private let sleep: @Sendable (Duration) async throws -> Void
-    private let state = Mutex(State())
+    private let state = NIOLockedValueBox(State())
 
     /// A key set as loaded. Another ``version`` means other keys.
     struct LoadedKeys: Sendable {
@@ -43,9 +43,9 @@ final class KeyCache: Sendable {
 
     /// The keys for verification. Waits only if no usable keys are cached.
     func keys() async throws(KeysUnavailable) -> LoadedKeys {
-        if let keys = state.withLock({ usableKeys(&$0) }) { return keys }
+        if let keys = state.withLockedValue({ usableKeys(&$0) }) { return keys }
         await attempt()?.value
-        guard let keys = state.withLock({ usableKeys(&$0) }) else { throw KeysUnavailable() }
+        guard let keys = state.withLockedValue({ usableKeys(&$0) }) else { throw KeysUnavailable() }
         return keys
     }
 
@@ -54,7 +54,7 @@ final class KeyCache: Sendable {
     /// - Throws: If the last load failed: the issuer may have the key.
     func keysAfterMiss() async throws(KeysUnavailable) -> LoadedKeys {
         await attempt()?.value
-        let (keys, failures) = state.withLock { ($0.keys, $0.failures) }
+        let (keys, failures) = state.withLockedValue { ($0.keys, $0.failures) }
         guard let keys, failures == 0 else { throw KeysUnavailable() }
         return keys
     }
@@ -68,7 +68,7 @@ final class KeyCache: Sendable {
         return keys
     }
 
-    private func attempt() -> Task<Void, Never>? { state.withLock { attempt(&$0) } }
+    private func attempt() -> Task<Void, Never>? { state.withLockedValue { attempt(&$0) } }
 
     /// The load in flight, or a new one if the last is old enough. Repeated failures increase the pause.
     private func attempt(_ state: inout State) -> Task<Void, Never>? {
@@ -85,7 +85,7 @@ final class KeyCache: Sendable {
         do {
             let document = try await documentInTime()
             let keys = try JSONWebKeySet(document: document.octets)
-            state.withLock { state in
+            state.withLockedValue { state in
                 if state.keys?.keys != keys {
                     state.keys = LoadedKeys(keys: keys, version: (state.keys?.version ?? 0) + 1)
                 }
@@ -95,7 +95,7 @@ final class KeyCache: Sendable {
                 state.load = nil
             }
         } catch {
-            state.withLock { state in
+            state.withLockedValue { state in
                 state.failures += 1
                 state.load = nil
             }

@@ -196,6 +196,7 @@ extension TokenVerifier {
     /// Does not check what ``verify(_:audience:leeway:)`` leaves out, and not whether the proof was used before: for that,
     /// give the proof to ``UsedProofs`` (§11.1).
     /// - Parameters:
+    ///   - token: The access token.
     ///   - proofs: Every `DPoP` header field of the request.
     ///   - method: The HTTP method of the request.
     ///   - target: The request's URL as the client addressed it; never from a header field that the client controls.

@@ -1,6 +1,6 @@
 import Crypto
 public import JOSE
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// The DPoP proofs that were used lately, so that none works twice. RFC 9449 §11.1.
 ///
@@ -17,7 +17,7 @@ public final class UsedProofs: Sendable {
 
     private let capacity: Int
     private let elapsed: @Sendable () -> Duration
-    private let state = Mutex(State())
+    private let state = NIOLockedValueBox(State())
 
     /// - Parameters:
     ///   - capacity: The most proofs in 90 s, some 64 octets each. Further proofs are refused with `tooManyProofs`: to
@@ -37,7 +37,7 @@ public final class UsedProofs: Sendable {
         hash.update(data: proof.key.thumbprint)
         hash.update(data: Array(proof.tokenID.utf8))
         let digest = hash.finalize()
-        let refusal = state.withLock { state -> VerificationError? in
+        let refusal = state.withLockedValue { state -> VerificationError? in
             let now = elapsed()
             if now - state.turnedAt > Self.life {
                 // What is older than two lives is of no use.

@@ -1,5 +1,5 @@
 import Crypto
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// The tokens that were verified lately, with their claims, by the digest of the whole token.
 ///
@@ -24,7 +24,7 @@ final class VerifiedTokens: Sendable {
     }
 
     private let turn: Int
-    private let state = Mutex(State())
+    private let state = NIOLockedValueBox(State())
 
     init(capacity: Int) { turn = max(capacity / 2, 1) }
 
@@ -35,7 +35,7 @@ final class VerifiedTokens: Sendable {
 
     /// `nil` if the token is not known, or was verified by other keys.
     func claims(of digest: Digest, keys version: Int) -> AccessTokenClaims? {
-        state.withLock { state in
+        state.withLockedValue { state in
             guard state.version == version else { return nil }
             if let claims = state.recent[digest] { return claims }
             guard let claims = state.earlier[digest] else { return nil }
@@ -45,7 +45,7 @@ final class VerifiedTokens: Sendable {
     }
 
     func insert(_ claims: AccessTokenClaims, of digest: Digest, keys version: Int) {
-        state.withLock { state in
+        state.withLockedValue { state in
             guard version >= state.version else { return }
             if version > state.version { state = State(version: version) }
             state.insert(claims, digest, turn: turn)

@@ -8,7 +8,7 @@ import Testing
 extension MigratorTests {
     @Test(arguments: [
         ("DROP INDEX native_sso.session_device", "index session_device"),
-        ("ALTER TABLE native_sso.session DISABLE TRIGGER guard_session", "trigger guard_session of session"),
+        ("ALTER TABLE native_sso.sso_grant DISABLE TRIGGER guard_grant", "trigger guard_grant of sso_grant"),
         ("ALTER TABLE native_sso.session ADD COLUMN mine int", "column session.mine"),
         ("ALTER TABLE native_sso.client ALTER COLUMN enabled DROP NOT NULL", "column client.enabled"),
         ("GRANT SELECT ON native_sso.session TO native_sso_broker", "grant of SELECT on session to native_sso_broker"),

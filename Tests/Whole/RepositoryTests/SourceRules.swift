@@ -3,6 +3,10 @@ extension SourceRule {
     /// Where instants and spans are arguments.
     private static let timeless: Set = ["NativeSSO", "JOSE", "OAuthWire", "StrictCoding"]
 
+    private static let linkedByApps: Set = [
+        "StrictCoding", "OAuthWire", "JOSE", "NativeSSOClient", "NativeSSOURLSession", "TokenVerifier",
+    ]
+
     /// What holds for `Sources/`.
     static let sources: [SourceRule] = [
         SourceRule("try!", because: "one trap ends every request in flight") { /\btry!/ },
@@ -33,6 +37,9 @@ extension SourceRule {
             "Hummingbird", because: "the broker does without a web framework",
             exceptIn: ["TokenVerifierHummingbird", "DevelopmentIdP", "native-sso-dev"]
         ) { /\bimport Hummingbird/ },
+        SourceRule(
+            "newer than iOS 16", because: "apps of iOS 16 and macOS 13 link it", in: linkedByApps
+        ) { /\bimport Synchronization\b|\bMutex\(|\bUTF8Span\b|\bString\(validating:|utf8\.span/ },
         SourceRule(
             "Foundation", because: "the domain and its vocabulary depend on no framework",
             in: ["NativeSSO", "OAuthWire"]

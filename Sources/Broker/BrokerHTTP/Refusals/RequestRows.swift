@@ -88,7 +88,7 @@ extension RequestRefusal: RefusalCase {
         case .audienceUnknown: .init("audience_unknown", .unknownAudience, "audience names no identity provider of this broker",
             "Send the iss of the id_token, or an alias that the operator configured in audience_aliases.")
         case .providerSuspended: .init("idp_suspended",
-            .badRequest(.invalidGrant, "Logins of this identity provider are suspended."),
+            .badRequest(.invalidTarget, "Logins of this identity provider are suspended."),
             "an operator has suspended the identity provider, so that the broker takes no login from it",
             "Keep the login and try again later. The operator resumes it with native-sso idp resume.")
         case .profileNotEnabled: .init("profile_not_enabled", .unsupportedActorTokenType,

@@ -4,7 +4,7 @@ import StrictCoding
 /// The code that an app gets for a web app: `nsh1.` and 256 random bits in base64url. It prints as `****`.
 ///
 /// The fixed prefix and length distinguish it from other credentials and let a secret scanner find a leaked one.
-package struct HandoffCode: Sendable, CustomStringConvertible, CustomReflectable {
+package struct HandoffCode: Sendable, Redacted {
     /// The text itself. Never for a log.
     package let secret: String
 
@@ -31,9 +31,6 @@ package struct HandoffCode: Sendable, CustomStringConvertible, CustomReflectable
     package func digest(by records: any RecordAuthenticator) async throws(PortError) -> HandoffDigest {
         HandoffDigest(octets: try await records.tag(.webHandoff, [Array(secret.utf8)]))
     }
-
-    package var description: String { "****" }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// HMAC-SHA-256 of a ``HandoffCode`` under the device key of the key module.

@@ -1,3 +1,5 @@
+import StrictCoding
+
 /// The hand-off of a login from an app to a web app in the device's browser.
 ///
 /// The app gets a code for the web app and opens it in the browser. The web app redeems the code for an access token and an
@@ -151,7 +153,7 @@ package struct HandoffRequest: Sendable {
 }
 
 /// A web app's redemption of a code, with a valid form and a known client. It prints as `****`.
-package struct RedemptionRequest: Sendable, CustomStringConvertible, CustomReflectable {
+package struct RedemptionRequest: Sendable, Redacted {
     package let requestID: UniqueID
     /// The web app, as authenticated.
     package let client: Client
@@ -188,7 +190,4 @@ package struct RedemptionRequest: Sendable, CustomStringConvertible, CustomRefle
         self.assertion = assertion
         self.trace = trace
     }
-
-    package var description: String { "****" }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

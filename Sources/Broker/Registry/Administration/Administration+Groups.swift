@@ -205,7 +205,7 @@ extension Administration {
         """
         INSERT INTO native_sso.sharing_group_member AS member (
             group_id, issuer, client_id, role, scope_ceiling, handoff, handoff_origins)
-        SELECT group_id, issuer, $2, $3, $4, $6, coalesce($8, '{}') FROM native_sso.sharing_group WHERE group_id = $1
+        SELECT group_id, issuer, $2, $3, $4, $6, coalesce($8::text[], '{}') FROM native_sso.sharing_group WHERE group_id = $1
         ON CONFLICT (group_id, client_id) DO UPDATE SET role = excluded.role,
             scope_ceiling = CASE WHEN $5 THEN member.scope_ceiling ELSE excluded.scope_ceiling END,
             handoff = CASE WHEN $7 THEN member.handoff ELSE excluded.handoff END,

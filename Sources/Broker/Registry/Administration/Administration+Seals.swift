@@ -239,11 +239,9 @@ private struct AuditCheck {
             found.doubts.append(
                 "the last seal is from \(previous.sealedAt): no broker runs, or a transaction is open for long "
                     + "(pg_stat_activity.backend_xmin)")
-        } else if let (_, last) = untagged, readsTags, let previous, previous.seal.number == last,
-            now.since(previous.seal.sealedAt).count > 300
-        {
-            noteUntagged()
         }
+        // A broker tags within seconds.
+        if readsTags, let previous, now.since(previous.seal.sealedAt).count > 300 { noteUntagged() }
         found.findings = changed.filter { !removed.contains($0.month) }.map(\.finding) + found.findings
         for (number, _) in checkpoints where number > previous?.seal.number ?? 0 {
             found.findings.append(

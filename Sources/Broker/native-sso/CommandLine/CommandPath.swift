@@ -13,8 +13,8 @@ struct CommandPath {
     init(_ arguments: [String]) {
         var rest = arguments[...]
         while let word = rest.popFirst(), word != "--" {
-            // The only option before a subcommand that takes a value.
-            if word == "--config" { rest = rest.dropFirst() }
+            // The only options before a subcommand that take a value.
+            if word == "--config" || word == "--profile" { rest = rest.dropFirst() }
             guard !word.hasPrefix("-") else { continue }
             if names.isEmpty, word == "help", !asksForHelp {
                 asksForHelp = true

@@ -72,8 +72,8 @@ struct ProviderSuspendCommand: AsyncParsableCommand {
         let plan = Plan(
             "suspend \(issuer)",
             consequences: [
-                "nobody who logs in there gets in, and no app exchanges an id_token of it",
-                "sends nobody to a login page: \(impact.sessions) live sessions of \(impact.users) users go on, with their "
+                "no user who logs in there gets in, and no app exchanges an id_token of it",
+                "sends no user to a login page: \(impact.sessions) live sessions of \(impact.users) users go on, with their "
                     + "refreshes; to end them: native-sso session end --idp \(issuer)",
             ])
         try await execution.carryOut(plan, options) { try await $0.suspend(issuer, $1) }

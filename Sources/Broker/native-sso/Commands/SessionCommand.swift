@@ -251,7 +251,7 @@ struct SessionEndCommand: AsyncParsableCommand {
         commandName: "end", abstract: "End sessions. The broker refuses every app in them from its next request on.",
         discussion: """
             Many sessions end in batches of 1,000, each of which is committed. If the command is interrupted, type it again \
-            with --resume and the id that it printed: it goes on where it stopped, and spares whoever has logged in since.
+            with --resume and the id that it printed: it goes on where it stopped, and spares users who have logged in since.
             """)
 
     @OptionGroup var which: SessionSelectionOptions

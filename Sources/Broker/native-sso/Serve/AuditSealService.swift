@@ -34,7 +34,7 @@ struct AuditSealService: Sendable {
                 logger.error(
                     "the database lost a seal of the audit",
                     metadata: [
-                        "seal": .stringConvertible(seal.number), "chain": .string(Hexadecimal.encode(seal.chain)),
+                        "seal": .stringConvertible(Int(seal.number)), "chain": .string(Hexadecimal.encode(seal.chain)),
                         "remedy": "native-sso audit verify; it was restored to an earlier moment, or changed",
                     ])
             }
@@ -43,7 +43,8 @@ struct AuditSealService: Sendable {
                 logger.info(
                     "audit sealed",
                     metadata: [
-                        "seal": .stringConvertible(seal.number), "events": .stringConvertible(seal.events),
+                        "seal": .stringConvertible(Int(seal.number)),
+                        "events": .stringConvertible(Int(seal.events)),
                         "chain": .string(Hexadecimal.encode(seal.chain)),
                     ])
             }

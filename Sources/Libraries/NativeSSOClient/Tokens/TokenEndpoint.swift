@@ -24,6 +24,9 @@ public struct TokenEndpoint: Sendable {
     /// Creates the client of one token endpoint.
     ///
     /// - Parameters:
+    ///   - address: The URL of the token endpoint.
+    ///   - clientID: The app's `client_id` at this endpoint.
+    ///   - identification: How the client identifies itself.
     ///   - transport: Sends the requests.
     ///   - prover: Proves possession of the app's key (RFC 9449); nil: tokens are not bound.
     public init(
@@ -42,6 +45,8 @@ public struct TokenEndpoint: Sendable {
     /// Core §3.1.3.7).
     ///
     /// - Parameters:
+    ///   - code: The code of the callback.
+    ///   - attempt: The login that the code is the answer to.
     ///   - device: 2018 profile: the `device_id` that the IdP includes in the id_token as `di_hash`.
     ///   - deviceSecret: The device's existing secret. The response contains the one to use from now on
     ///     (Native SSO §3.3).
@@ -66,6 +71,8 @@ public struct TokenEndpoint: Sendable {
     /// arrives, repeat the call within 30 s: the broker returns the same response.
     ///
     /// - Parameters:
+    ///   - code: The code of the callback.
+    ///   - attempt: The login that the code is the answer to.
     ///   - issuer: The broker's issuer, which is the `iss` of the returned id_token.
     ///   - device: 2018 profile: the `device_id`. `nil`: current profile, and the response contains the device secret.
     ///   - now: The current time in seconds since 1970.
@@ -126,12 +133,45 @@ public struct TokenEndpoint: Sendable {
     /// Exchanges a shared login for tokens of this client: RFC 8693, Native SSO §4.
     ///
     /// - Parameters:
+    ///   - login: The login of the shared keychain.
     ///   - issuer: The issuer of the login's id_token.
     ///   - scope: nil: the client's default.
     /// - Throws: ``ClientError``.
     public func exchange(
         _ login: SharedLogin, issuer: String, scope: String? = nil
     ) async throws(ClientError) -> TokenSet {
+        try await send(exchange(of: login, issuer, scope))
+    }
+
+    /// Asks the broker for a code that hands a shared login to a web app. The tokens of this client do not change.
+    ///
+    /// - Parameters:
+    ///   - issuer: The issuer of the login's id_token.
+    ///   - webApp: The `client_id` of the web app.
+    ///   - origin: Where the app opens the code, such as `https://web.example.com`.
+    ///   - challenge: The challenge that the web app gave to the app when it opened it.
+    ///   - scope: The largest scope of the web app; nil: its default.
+    /// - Returns: The code. It is good once, for 60 s.
+    /// - Throws: ``ClientError``. A refusal may concern the web app alone, so it says nothing of the login.
+    public func handOff(
+        _ login: SharedLogin, issuer: String, to webApp: String, origin: String, challenge: String,
+        scope: String? = nil
+    ) async throws(ClientError) -> Credential {
+        let tokens = try await send(
+            exchange(of: login, issuer, scope) + [
+                (Parameter.requestedTokenType, TokenTypeURI.webHandoff.rawValue), (Parameter.handoffClient, webApp),
+                (Parameter.handoffOrigin, origin), (Parameter.handoffChallenge, challenge),
+            ])
+        // A server that does not know hand-offs may answer with tokens, which must not get into a URL.
+        guard tokens.tokenType.hasSameOctets(as: TokenType.notApplicable.rawValue) else {
+            throw .unexpectedAnswer(status: 200)
+        }
+        return tokens.accessToken
+    }
+
+    private func exchange(
+        of login: SharedLogin, _ issuer: String, _ scope: String?
+    ) -> [(name: String, value: String)] {
         var form: [(name: String, value: String)] = [
             (Parameter.grantType, GrantType.tokenExchange.rawValue), (Parameter.audience, issuer),
             (Parameter.subjectToken, login.idToken.secret),
@@ -140,13 +180,15 @@ public struct TokenEndpoint: Sendable {
             (Parameter.actorTokenType, login.device.tokenType.rawValue),
         ]
         if let scope { form.append((Parameter.scope, scope)) }
-        return try await send(form)
+        return form
     }
 
     /// Refreshes the tokens (RFC 6749 §6). If no response arrives, repeat the call with the same token: within the
     /// grace period the broker returns the same successor.
     ///
-    /// - Parameter scope: A subset of the granted scopes; nil: all of them.
+    /// - Parameters:
+    ///   - token: The refresh token.
+    ///   - scope: A subset of the granted scopes; nil: all of them.
     /// - Throws: ``ClientError``.
     public func refresh(_ token: Credential, scope: String? = nil) async throws(ClientError) -> TokenSet {
         var form: [(name: String, value: String)] = [

@@ -30,8 +30,8 @@ private struct HelpDump: Decodable {
 
     let command: Command
 
-    static func read() throws -> HelpDump {
-        try JSONDecoder().decode(HelpDump.self, from: Data(NativeSSOCommand._dumpHelp().utf8))
+    static func read(_ root: any ParsableCommand.Type = NativeSSOCommand.self) throws -> HelpDump {
+        try JSONDecoder().decode(HelpDump.self, from: Data(root._dumpHelp().utf8))
     }
 }
 
@@ -44,6 +44,11 @@ extension GuidePageTests {
         text += "\n## Options of every command\n\n" + Self.arguments(root.arguments ?? [])
         for command in root.subcommands ?? [] where command.commandName != "help" {
             text += "\n## " + command.commandName + "\n\n" + Self.section(command, "native-sso", "###", common)
+        }
+        let support = try HelpDump.read(SupportProfile.self).command
+        text += "\n## Profile support\n\n\(support.abstract ?? "")\n\n\(support.discussion ?? "")\n"
+        for command in support.subcommands ?? [] where command.commandName != "help" {
+            text += "\n" + Self.section(command, support.commandName, "###", common)
         }
         try GuidePage(name: "command-line.md").expect(text)
     }

@@ -75,10 +75,10 @@ import Testing
 
     // MARK: Command lines
 
-    @Test(arguments: blocks(in: ["sh", "console", "bash"])) func theCommandLinesParse(_ block: Block) {
+    @Test(arguments: blocks(in: ["sh", "console", "bash"])) func theCommandLinesParse(_ block: Block) async {
         for words in Self.commandLines(of: block.text) {
             do {
-                _ = try NativeSSOCommand.parseAsRoot(words)
+                _ = try await NativeSSOCommand.command(words)
             } catch {
                 // `--help` and `--version` throw an error with exit code 0.
                 #expect(

@@ -1,9 +1,15 @@
+import AsyncHTTPClient
 import BrokerHarness
 import BrokerTesting
 import Foundation
 import JOSE
+import NIOSSL
+import NativeSSOAsyncHTTPClient
+import NativeSSOClient
+import OAuthWire
 import PrivateCluster
 import StrictCoding
+import Testing
 
 /// A broker behind nginx, as its issuer says, with clients of each kind: a public app, two that sign assertions, and an API
 /// that introspects.
@@ -17,6 +23,8 @@ final class ClientLibraryFixture: Sendable {
     private let installation: Installation
     private let broker: Broker
     private let proxy: Proxy
+    /// Of the apps in Swift: it trusts the proxy's certificate. Like this fixture it is never shut down.
+    private let http: HTTPClient
     private let logins: LoginFactory
     private let apiSecret: String
     private let backchannelURL: String
@@ -38,7 +46,7 @@ final class ClientLibraryFixture: Sendable {
         try await installation.command("group", "add", "vendor", "--issuer", provider.issuer)
         let keyed = ["--authentication", "private_key_jwt"]
         for (client, options) in [
-            ("app-one", []), ("app-two", []), ("strict", keyed),
+            ("app-one", []), ("app-two", []), ("app-three", []), ("strict", keyed),
             ("signer", keyed + ["--assertion-audience", "token_endpoint", "--assertion-lifetime", "1h"]),
         ] {
             try await installation.command(
@@ -75,6 +83,11 @@ final class ClientLibraryFixture: Sendable {
             ]
         ) { $0.trustedProxies = ["127.0.0.1"] }
         try await broker.untilReady()
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.trustRoots = .file(installation.directory.appending(path: "tls.pem").path)
+        http = HTTPClient(
+            eventLoopGroupProvider: .singleton,
+            configuration: HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow))
         proxy = try await Proxy(
             .nginx, brokers: (broker.publicPort, broker.publicPort), internalPort: broker.internalPort, port: port,
             certificate: certificate)
@@ -117,6 +130,28 @@ final class ClientLibraryFixture: Sendable {
         let file = installation.directory.appending(path: "\(name).json")
         try Data(values.utf8).write(to: file)
         return file
+    }
+
+    /// Two apps of one device, built with the library, after a login that another app did.
+    func apps() async throws -> (one: AppLogin, two: AppLogin, ofOne: InMemoryKeychain) {
+        let login = logins.login()
+        let shared = InMemoryKeychain()
+        let device = try #require(DeviceIdentifier(login.device))
+        try await SharedLogin(idToken: Credential(try login.token.signed()), device: .identifier(device)).save(
+            to: shared)
+        func app(_ clientID: String, _ own: InMemoryKeychain) -> AppLogin {
+            var configuration = AppLogin.Configuration(
+                broker: installation.configuration.issuer, provider: logins.issuer, clientID: clientID,
+                redirectURI: "com.example.\(clientID):/callback")
+            configuration.profile = .deviceID
+            return AppLogin(configuration, shared: shared, own: own, transport: AsyncHTTPClientTransport(http))
+        }
+        let ofOne = InMemoryKeychain()
+        return (app("app-two", ofOne), app("app-three", InMemoryKeychain()), ofOne)
+    }
+
+    func refresh(_ token: String, by client: String) async throws -> HTTPAnswer {
+        try await broker.token(.refresh(token, client: client))
     }
 
     /// An API behind Apache's mod_auth_openidc, and two tokens: an access token of the API, and an id_token.
