@@ -22,6 +22,12 @@ package indirect enum ConfigurationDocument: Sendable {
         package let key: String
         package let line: Int
         package let value: ConfigurationDocument
+
+        package init(key: String, line: Int, value: ConfigurationDocument) {
+            self.key = key
+            self.line = line
+            self.value = value
+        }
     }
 
     package var line: Int {

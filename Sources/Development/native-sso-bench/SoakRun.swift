@@ -63,8 +63,8 @@ struct SoakRun {
         async let arrivals = SteadyLoad.run(
             Exchanges(newLogins, apps: [apps[0]], range: 0..<newLogins.count), peer, connections: 1, perSecond: 1,
             until: end)
-        async let ended = Self.endLogins(
-            comingLogins, installation.key, after: min(Self.longestLife, soak.seconds / 4), at: broker, until: end)
+        let (key, life) = (installation.key, min(Self.longestLife, soak.seconds / 4))
+        async let ended = Self.endLogins(comingLogins, key, after: life, at: broker, until: end)
         let samples: [Sample]
         do {
             samples = try await sampled(broker)

@@ -184,8 +184,10 @@ private struct RestoreCheck: Sendable {
         for (device, isBlocked) in devices where isBlocked {
             do throws(AdministrationError) {
                 blocked[device] = try await registry.device(device.digest, at: device.issuer).blockedAt != nil
-            } catch .notFound {
-                blocked[device] = false  // a block works before the first login on the device
+            } catch {
+                // A block works before the first login on the device.
+                guard case .notFound = error else { throw error }
+                blocked[device] = false
             }
         }
         done += blocked.count { $0.value }

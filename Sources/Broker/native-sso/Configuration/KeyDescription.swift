@@ -1,5 +1,6 @@
 import Foundation
 import NativeSSO
+import YAML
 
 /// The values that a key takes. The guide's reference and the JSON schema come from it.
 struct KeyDescription: Sendable {

@@ -20,7 +20,7 @@ import Testing
         let asked = try #require(broker.registry.admissions.first)
         #expect(asked.request.requestID == request.requestID)
         #expect(asked.idToken.issuer == scenario.issuer)
-        #expect(asked.sessionID == scenario.sessionID)
+        #expect(asked.sid == scenario.sessionID.digest)
         #expect(asked.idToken.subject == scenario.subject)
         #expect(asked.idToken.sourceClient == scenario.source)
         #expect(asked.otherAudience.map(\.string) == ["app-three"])
