@@ -92,7 +92,7 @@ package struct FileKeyProvider: KeyProvider {
         let directory = try KeyDirectory(path)
         let name = try Self.publicFileName(record)
         let path = directory.path(of: name)
-        let octets = try directory.read(name).withUnsafeBytes { octets in unsafe Array(octets) }
+        let octets = unsafe try directory.read(name).withUnsafeBytes { octets in unsafe Array(octets) }
         guard let json = try? JSONReader.parse(octets).object, let key = try? JSONWebKey(json),
             key.algorithm == SignatureAlgorithm(name: record.algorithm.rawValue),
             key.keyID.map({ $0.hasSameOctets(as: Base64URL.encode(key.thumbprint)) }) == true
