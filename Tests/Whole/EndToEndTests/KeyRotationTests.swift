@@ -75,6 +75,54 @@ import Testing
         await broker.process.terminate()
     }
 
+    /// The key that signed the id_tokens of enrolled logins is stolen: their families end, and those of other logins live.
+    @Test func aCompromisedSigningKeyEndsWhatDependsOnIt() async throws {
+        let key = try TestKey(.es256, keyID: "idp")
+        let provider = try StubIdentityProvider(keys: [key])
+        let (installation, logins) = try await FaultFixture.install(
+            provider.issuer, key, on: try await PrivateCluster.shared)
+        try await installation.withBroker { broker in
+            let other = try await logins.family(at: broker)
+            var login = logins.login()
+            login.token.claims["di_hash"] = nil
+            var form = TokenForm.exchange(
+                try login.token.signed(), issuer: logins.issuer, device: login.device, profile: .deviceID,
+                client: logins.source)
+            form["requested_token_type"] = "urn:ietf:params:oauth:token-type:id_token"
+            let enrolled = try await broker.token(form)
+            let exchange = TokenForm.exchange(
+                try #require(enrolled.json?.string("id_token"), "\(enrolled.text)"),
+                issuer: installation.configuration.issuer, device: login.device, profile: .deviceID,
+                client: logins.target)
+            let answer = try await broker.token(exchange)
+            let token = try #require(answer.refreshToken, "\(answer.text)")
+
+            let sql = try installation.session()
+            func kid(_ state: String) async throws -> String {
+                try await sql.row(
+                    "SELECT kid FROM native_sso.signing_key WHERE use = 'access-token' AND state = '\(state)'")
+            }
+            let old = try await kid("active")
+            let act = ["--execute", "--reason", "stolen", "--"]
+            try await installation.command("key", "generate", "--use", "access-token")
+            try await installation.command(["key", "activate", "--force"] + act + [try await kid("published")])
+            let plan = try await installation.command("key", "remove", "--compromised", "--", old)
+            #expect(plan.contains("1 live token families"), "\(plan)")
+            #expect(try await sql.row("SELECT count(*) FROM native_sso.sso_grant WHERE revoked_at IS NOT NULL") == "0")
+            try await installation.command(["key", "remove", "--compromised"] + act + [old])
+            #expect(
+                try await sql.rows(
+                    "SELECT client_id, revoke_reason FROM native_sso.sso_grant WHERE revoked_at IS NOT NULL")
+                    == ["\(logins.target)|operator"])
+            #expect(try await broker.token(.refresh(token, client: logins.target)).error == "invalid_grant")
+            #expect(try await broker.token(logins.refresh(other.refreshToken)).status == 200)
+            // Its id_token is worth nothing any more, once the broker knows.
+            _ = try await eventually("the id_token is refused") {
+                try await broker.token(exchange).status == 400 ? true : nil
+            }
+        }
+    }
+
     private static func algorithm(_ token: String?) throws -> SignatureAlgorithm {
         try CompactJWS(try #require(token)).header.algorithm
     }

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import KeyModule
 import OAuthWire
 import RegularFiles
@@ -175,7 +175,9 @@ extension KMSSettings {
         self.init(region: region, endpoint: endpoint, wrappingKey: wrappingKey, clock: SystemClock()) {
             () throws(KMSDefect) in
             if let file { return try Self.credentials(in: file) }
-            return try AWSCredentials(environment: ProcessInfo.processInfo.environment)
+            let names = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"]
+            return try AWSCredentials(
+                environment: names.reduce(into: [:]) { $0[$1] = getenv($1).map { String(cString: $0) } })
         }
     }
 
