@@ -37,7 +37,6 @@ package final class LogSink: Sendable {
         self.capacity = capacity
     }
 
-    package static let standardOutput = LogSink(fileDescriptor: STDOUT_FILENO)
     package static let standardError = LogSink(fileDescriptor: STDERR_FILENO)
 
     /// Lines lost since the start.

@@ -7,18 +7,9 @@ package import NativeSSO
 /// A table can be full. Then a limit on callers with a genuine token or credential admits them, and every other limit
 /// refuses.
 package final class RequestLimiter: Sendable {
-    private let listener: BucketTable?
-    private let address: BucketTable?
+    /// By the raw value of the limit; `nil`: no limit.
+    private let tables: [BucketTable?]
     private let handshakes: BucketTable?
-    private let network: BucketTable?
-    private let client: BucketTable?
-    private let clientFailures: BucketTable?
-    private let session: BucketTable?
-    private let user: BucketTable?
-    private let device: BucketTable?
-    private let deviceFailures: BucketTable?
-    private let code: BucketTable?
-    private let logout: BucketTable?
     private let logoutFailures: BucketTable?
     /// Nanoseconds since an arbitrary instant.
     private let now: @Sendable () -> Int64
@@ -38,19 +29,23 @@ package final class RequestLimiter: Sendable {
             limit.map { BucketTable($0, capacity: capacity, whenFull: whenFull) }
         }
         // The tables that the number of clients or networks bounds need less room.
-        listener = table(limits.listener, 512, .refuse)
-        logout = table(limits.logout, 1 << 12, .admit)
-        logoutFailures = table(limits.logout, 1 << 12, .refuse)
-        address = table(limits.address, 1 << 17, .refuse)
+        tables = RateLimited.Limit.allCases.map { limit in
+            switch limit {
+            case .listener: table(limits.listener, 512, .refuse)
+            case .logout: table(limits.logout, 1 << 12, .admit)
+            case .address: table(limits.address, 1 << 17, .refuse)
+            case .network: table(limits.network, 1 << 15, .refuse)
+            case .client: table(limits.client, 1 << 13, .admit)
+            case .clientFailures: table(limits.clientFailures, 1 << 15, .refuse)
+            case .session: table(limits.session, 1 << 17, .admit)
+            case .user: table(limits.user, 1 << 17, .admit)
+            case .device: table(limits.device, 1 << 17, .admit)
+            case .deviceFailures: table(limits.deviceFailures, 1 << 15, .admit)
+            case .code: table(limits.code, 1 << 15, .refuse)
+            }
+        }
         handshakes = table(limits.handshakes, 1 << 15, .refuse)
-        network = table(limits.network, 1 << 15, .refuse)
-        client = table(limits.client, 1 << 13, .admit)
-        clientFailures = table(limits.clientFailures, 1 << 15, .refuse)
-        session = table(limits.session, 1 << 17, .admit)
-        user = table(limits.user, 1 << 17, .admit)
-        device = table(limits.device, 1 << 17, .admit)
-        deviceFailures = table(limits.deviceFailures, 1 << 15, .admit)
-        code = table(limits.code, 1 << 15, .refuse)
+        logoutFailures = table(limits.logout, 1 << 12, .refuse)
         self.now = now
     }
 
@@ -60,11 +55,11 @@ package final class RequestLimiter: Sendable {
     func charge(requestFrom caller: ClientAddress?) throws(RateLimited) {
         let now = now()
         if let caller = caller?.distinct {
-            try charge(address, .address, BucketKey.key(caller), at: now)
-            if let site = caller.site { try charge(network, .network, BucketKey.key(site), at: now) }
+            try charge(.address, BucketKey.key(caller), at: now)
+            if let site = caller.site { try charge(.network, BucketKey.key(site), at: now) }
         }
         // Last: a caller over its own limit uses up nothing of the common one.
-        try charge(listener, .listener, BucketKey.everybody, at: now)
+        try charge(.listener, BucketKey.everybody, at: now)
     }
 
     /// Whether the peer of a new connection may begin a TLS handshake.
@@ -76,7 +71,7 @@ package final class RequestLimiter: Sendable {
     /// A code, which the broker sends to an identity provider.
     func charge(codeFrom caller: ClientAddress?) throws(RateLimited) {
         guard let caller = caller?.distinct else { return }
-        try charge(code, .code, BucketKey.key(caller), at: now())
+        try charge(.code, BucketKey.key(caller), at: now())
     }
 
     /// Stands for the caller's address in what else is counted by it; `nil` where it is not counted.
@@ -106,7 +101,8 @@ package final class RequestLimiter: Sendable {
 
     /// Refuses a sender of too many logout tokens without a valid signature. Counts nothing.
     private func check(logoutFrom caller: ClientAddress?) throws(RateLimited) {
-        try check(logoutFailures, .logout, BucketKey.key(logoutFrom: caller), at: now())
+        guard let logoutFailures else { return }
+        try Self.admit(.logout, logoutFailures.wait(BucketKey.key(logoutFrom: caller), at: now()))
     }
 
     /// A logout token without a valid signature. Signed tokens are never counted here, whatever is wrong with them. So
@@ -117,7 +113,7 @@ package final class RequestLimiter: Sendable {
 
     /// A token that an issuer has signed. Each address counts by itself: a thief can send a copied token at will.
     private func charge(logoutOf issuer: Issuer, from caller: ClientAddress?) throws(RateLimited) {
-        try charge(logout, .logout, BucketKey.key(logoutOf: issuer, from: caller), at: now())
+        try charge(.logout, BucketKey.key(logoutOf: issuer, from: caller), at: now())
     }
 
     // MARK: Clients that prove who they are
@@ -128,27 +124,27 @@ package final class RequestLimiter: Sendable {
     /// - Parameter client: As the request names it. Otherwise the time of refusal would show whether it is registered.
     func charge(failureOf client: String, from caller: ClientAddress?) throws(RateLimited) {
         guard let caller = caller?.distinct else { return }
-        try charge(clientFailures, .clientFailures, BucketKey.key(client: client, caller), at: now())
+        try charge(.clientFailures, BucketKey.key(client: client, caller), at: now())
     }
 
     /// A client that has authenticated.
     func charge(authenticated client: ClientID) throws(RateLimited) {
-        try charge(self.client, .client, BucketKey.key(client), at: now())
+        try charge(.client, BucketKey.key(client), at: now())
     }
 
     // MARK: The counting
 
     private func charge(
-        _ table: BucketTable?, _ limit: RateLimited.Limit, _ bucket: @autoclosure () -> UInt64, at now: Int64
+        _ limit: RateLimited.Limit, _ bucket: @autoclosure () -> UInt64, at now: Int64
     ) throws(RateLimited) {
-        guard let table else { return }
+        guard let table = tables[limit.rawValue] else { return }
         try Self.admit(limit, table.charge(bucket(), at: now))
     }
 
     private func check(
-        _ table: BucketTable?, _ limit: RateLimited.Limit, _ bucket: @autoclosure () -> UInt64, at now: Int64
+        _ limit: RateLimited.Limit, _ bucket: @autoclosure () -> UInt64, at now: Int64
     ) throws(RateLimited) {
-        guard let table else { return }
+        guard let table = tables[limit.rawValue] else { return }
         try Self.admit(limit, table.wait(bucket(), at: now))
     }
 
@@ -163,40 +159,40 @@ extension RequestLimiter: UseLimits {
         exchangeOf idToken: IDTokenClaims, onDevice deviceHash: String, by client: Client
     ) throws(RateLimited) {
         let now = now()
-        try charge(session, .session, BucketKey.key(sessionOf: idToken), at: now)
-        try charge(user, .user, BucketKey.key(idToken.issuer, idToken.subject.string), at: now)
-        try charge(device, .device, BucketKey.key(idToken.issuer, deviceHash), at: now)
+        try charge(.session, BucketKey.key(sessionOf: idToken), at: now)
+        try charge(.user, BucketKey.key(idToken.issuer, idToken.subject.string), at: now)
+        try charge(.device, BucketKey.key(idToken.issuer, deviceHash), at: now)
         try charge(unauthenticated: client, at: now)
     }
 
     package func charge(failureOf idToken: IDTokenClaims) throws(RateLimited) {
-        try charge(deviceFailures, .deviceFailures, BucketKey.key(sessionOf: idToken), at: now())
+        try charge(.deviceFailures, BucketKey.key(sessionOf: idToken), at: now())
     }
 
     package func check(
         enrolmentOf idToken: IDTokenClaims, token: EnrolledTokenDigest, by client: Client
     ) throws(RateLimited) {
         let now = now()
-        try check(deviceFailures, .deviceFailures, BucketKey.key(token), at: now)
-        try check(user, .user, BucketKey.key(idToken.issuer, idToken.subject.string), at: now)
+        try check(.deviceFailures, BucketKey.key(token), at: now)
+        try check(.user, BucketKey.key(idToken.issuer, idToken.subject.string), at: now)
         guard client.authentication == .none else { return }
-        try check(self.client, .client, BucketKey.key(client.id), at: now)
+        try check(.client, BucketKey.key(client.id), at: now)
     }
 
     package func count(enrolmentOf idToken: IDTokenClaims, by client: Client) {
         let now = now()
-        _ = user?.charge(BucketKey.key(idToken.issuer, idToken.subject.string), at: now)
+        _ = tables[RateLimited.Limit.user.rawValue]?.charge(BucketKey.key(idToken.issuer, idToken.subject.string), at: now)
         guard client.authentication == .none else { return }
-        _ = self.client?.charge(BucketKey.key(client.id), at: now)
+        _ = tables[RateLimited.Limit.client.rawValue]?.charge(BucketKey.key(client.id), at: now)
     }
 
     package func charge(failureOf token: EnrolledTokenDigest) throws(RateLimited) {
-        try charge(deviceFailures, .deviceFailures, BucketKey.key(token), at: now())
+        try charge(.deviceFailures, BucketKey.key(token), at: now())
     }
 
     package func charge(refreshOf grant: UniqueID, by client: Client) throws(RateLimited) {
         let now = now()
-        try charge(session, .session, BucketKey.key(grant), at: now)
+        try charge(.session, BucketKey.key(grant), at: now)
         try charge(unauthenticated: client, at: now)
     }
 
@@ -204,7 +200,7 @@ extension RequestLimiter: UseLimits {
     /// authenticates was charged then.
     private func charge(unauthenticated client: Client, at now: Int64) throws(RateLimited) {
         guard client.authentication == .none else { return }
-        try charge(self.client, .client, BucketKey.key(client.id), at: now)
+        try charge(.client, BucketKey.key(client.id), at: now)
     }
 }
 

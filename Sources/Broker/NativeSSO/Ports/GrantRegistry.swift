@@ -140,7 +140,7 @@ package protocol UseLimits: Sendable {
 /// Too many requests. It is neither a refusal nor an outage: the same request may succeed later.
 package struct RateLimited: Error, Sendable, Hashable {
     /// The limit that was reached.
-    package enum Limit: Sendable, CaseIterable {
+    package enum Limit: Int, Sendable, CaseIterable {
         /// All callers of the public listener.
         case listener
         /// An IPv4 address, or the 64-bit prefix of an IPv6 address.

@@ -18,15 +18,11 @@ final class CommitProbe: Sendable {
     /// The time between two probes. An unconfirmed commit is noticed after this time plus a call's deadline.
     static let interval: Duration = .seconds(2)
 
-    private enum Outcome: Sendable {
-        case confirmed
-        case failed(StaticString)
-    }
-
     private let database: any StatementExecutor
     private let clock: any WallClock
     private let changes: ChangeLog
-    private let latest = Mutex<Outcome?>(nil)
+    /// Why the last probe failed; `nil`: the database confirmed its commit.
+    private let latest = Mutex<StaticString?>("not_tried_yet")
     private let begun = Mutex<Task<Void, Never>?>(nil)
 
     init(database: any StatementExecutor, clock: any WallClock, logger: Logger) {
@@ -47,30 +43,25 @@ final class CommitProbe: Sendable {
     }
 
     private func probe() async {
-        let outcome = await attempt()
-        latest.withLock { $0 = outcome }
-        switch outcome {
-        case .confirmed: changes.note(nil, Self.message)
-        case .failed(let problem): changes.note("\(problem)", Self.message)
-        }
+        let problem = await attempt()
+        latest.withLock { $0 = problem }
+        changes.note(problem.map { "\($0)" }, "the database confirms no commits")
     }
 
-    private func attempt() async -> Outcome {
+    private func attempt() async -> StaticString? {
         do throws(PostgresError) {
             let state = try await DatabaseState.read(from: database)
-            if let problem = state.problem(at: clock.milliseconds) { return .failed(problem) }
+            if let problem = state.problem(at: clock.milliseconds) { return problem }
             _ = try await database.query(Self.commit, [])
-            return .confirmed
+            return nil
         } catch {
             switch error {
-            case .outcomeUnknown(.committedLocallyOnly): return .failed("committed_locally_only")
-            case .outcomeUnknown: return .failed("unconfirmed")
-            case .unavailable, .server, .unexpectedResult: return .failed("unavailable")
+            case .outcomeUnknown(.committedLocallyOnly): return "committed_locally_only"
+            case .outcomeUnknown: return "unconfirmed"
+            case .unavailable, .server, .unexpectedResult: return "unavailable"
             }
         }
     }
-
-    private static let message: Logger.Message = "the database confirms no commits"
 
     /// Writes only to the write-ahead log, not to a table.
     private static let commit = Statement(
@@ -86,22 +77,15 @@ extension CommitProbe: ReadinessCheck {
         """
     }
 
-    func problem() async -> StaticString? {
-        switch latest.withLock({ $0 }) {
-        case .confirmed: nil
-        case .failed(let problem): problem
-        case nil: "not_tried_yet"
-        }
-    }
+    func problem() async -> StaticString? { latest.withLock { $0 } }
 }
 
 extension CommitProbe: MetricSource {
     var samples: [MetricSample] {
-        let isConfirmed = if case .confirmed = latest.withLock({ $0 }) { true } else { false }
-        return [
+        [
             .gauge(
                 "database_commits_confirmed", "1 if the database confirmed the last probe commit, else 0.",
-                isConfirmed ? 1 : 0)
+                latest.withLock { $0 == nil } ? 1 : 0)
         ]
     }
 }
