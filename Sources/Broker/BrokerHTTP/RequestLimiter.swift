@@ -181,7 +181,8 @@ extension RequestLimiter: UseLimits {
 
     package func count(enrolmentOf idToken: IDTokenClaims, by client: Client) {
         let now = now()
-        _ = tables[RateLimited.Limit.user.rawValue]?.charge(BucketKey.key(idToken.issuer, idToken.subject.string), at: now)
+        let user = BucketKey.key(idToken.issuer, idToken.subject.string)
+        _ = tables[RateLimited.Limit.user.rawValue]?.charge(user, at: now)
         guard client.authentication == .none else { return }
         _ = tables[RateLimited.Limit.client.rawValue]?.charge(BucketKey.key(client.id), at: now)
     }
