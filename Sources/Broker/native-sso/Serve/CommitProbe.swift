@@ -68,7 +68,7 @@ final class CommitProbe: Sendable {
         "SELECT 1 FROM pg_catalog.pg_logical_emit_message(true, 'native-sso', 'commit probe')")
 }
 
-extension CommitProbe: ReadinessCheck {
+extension CommitProbe: ReadinessCheck, MetricSource {
     var name: String { "database_commits" }
     var help: StaticString {
         """
@@ -78,9 +78,7 @@ extension CommitProbe: ReadinessCheck {
     }
 
     func problem() async -> StaticString? { latest.withLock { $0 } }
-}
 
-extension CommitProbe: MetricSource {
     var samples: [MetricSample] {
         [
             .gauge(

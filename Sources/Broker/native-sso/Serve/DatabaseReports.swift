@@ -91,7 +91,7 @@ struct DirectoryCheck: ReadinessCheck {
 ///
 /// After that, a missing published key only shows in the log and in ``samples``. An operator may publish a key before
 /// every broker has its file; this must not stop the brokers. Tokens of retired keys expire on their own.
-struct KeyCheck: ReadinessCheck {
+struct KeyCheck: ReadinessCheck, MetricSource {
     let name = "key_module"
     let help: StaticString =
         "Each key use has an active key here: `never_loaded`, `no_active_key`, `published_key_not_loaded` (at the start)."
@@ -102,9 +102,7 @@ struct KeyCheck: ReadinessCheck {
         guard keys.missing.isEmpty else { return "no_active_key" }
         return ring.hasBeenWhole ? nil : "published_key_not_loaded"
     }
-}
 
-extension KeyCheck: MetricSource {
     var samples: [MetricSample] {
         [
             .gauge(
@@ -166,14 +164,9 @@ struct KeySetReport: MetricSource {
 /// Whether tokens of an identity provider can be verified. A transmitter of security events has no such check: without
 /// its keys the broker still serves logins, and the transmitter sends its events again.
 struct IdentityProviderCheck: ReadinessCheck {
-    let name: String
+    let keys: ProviderKeys
+    var name: String { "identity_provider \(keys.issuer)" }
     let help: StaticString = "The broker has a usable key set of this identity provider: `no_key_set`."
-    private let keys: ProviderKeys
-
-    init(keys: ProviderKeys) {
-        name = "identity_provider \(keys.issuer)"
-        self.keys = keys
-    }
 
     func problem() async -> StaticString? { keys.isReady ? nil : "no_key_set" }
 }
