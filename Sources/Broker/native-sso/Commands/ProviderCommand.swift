@@ -16,7 +16,8 @@ struct ProviderListCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let configured = try options.read(openingFiles: false) { $0.identityProviders($0.sessions()) }.filter { !$0.isDisabled }.map(\.issuer)
+        let providers = try options.read(openingFiles: false) { $0.identityProviders($0.sessions()) }
+        let configured = providers.filter { !$0.isDisabled }.map(\.issuer)
         let rows = try await options.administer { registry in
             let suspended = try await registry.suspendedProviders()
             let others = suspended.map(\.issuer).filter { !configured.contains($0) }
@@ -55,7 +56,9 @@ struct ProviderSuspendCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let isConfigured = try options.read(openingFiles: false) { $0.identityProviders($0.sessions()) }.contains { $0.issuer == issuer }
+        let isConfigured = try options.read(openingFiles: false) { $0.identityProviders($0.sessions()) }.contains {
+            $0.issuer == issuer
+        }
         let (impact, suspended) = try await options.administer { registry in
             (
                 try await registry.impact(ofEnding: .issued(by: issuer, between: nil)),

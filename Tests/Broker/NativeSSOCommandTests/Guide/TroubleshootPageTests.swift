@@ -26,7 +26,8 @@ extension GuidePageTests {
     private static let kinds: [(String, AuditEvent.Kind?)] = [
         ("HTTP", nil), ("Every request: form, client, DPoP proof, limits", .requestRefused),
         ("Exchange", .exchangeRefused), ("Enrolment and authorization codes", .enrolmentRefused),
-        ("Hand-off to a web app", .handoffRefused), ("Refresh", .refreshRefused), ("Back-channel logout", .logoutRefused),
+        ("Hand-off to a web app", .handoffRefused), ("Refresh", .refreshRefused),
+        ("Back-channel logout", .logoutRefused),
     ]
 
     @Test func everyReasonIsOnThePage() {
