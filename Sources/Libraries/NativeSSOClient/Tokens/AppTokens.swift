@@ -121,7 +121,12 @@ public actor AppTokens {
         }
         // Twice at most: another process of this app may be quicker.
         for _ in 1...2 {
-            guard case .grant(let token, login.user, _) = item else { break }
+            guard case .grant(let token, let user, _) = item else { break }
+            guard user == login.user else {
+                // Gone whatever becomes of the exchange: the app must not keep what is another user's.
+                if try await replace(revision, with: nil) { revision = nil }
+                break
+            }
             do throws(ClientError) {
                 return try await keep(try await endpoint.refresh(token), of: login, replacing: revision)
             } catch {

@@ -146,6 +146,7 @@ public struct TokenEndpoint: Sendable {
     /// Asks the broker for a code that hands a shared login to a web app. The tokens of this client do not change.
     ///
     /// - Parameters:
+    ///   - login: The login of the shared keychain.
     ///   - issuer: The issuer of the login's id_token.
     ///   - webApp: The `client_id` of the web app.
     ///   - origin: Where the app opens the code, such as `https://web.example.com`.

@@ -132,6 +132,7 @@ import Testing
         try await app.logIn("bob")
         await #expect(throws: ClientError.self) { try await app.tokens.accessToken() }
         #expect(try await app.transport.form(1)["grant_type"] == GrantType.tokenExchange.rawValue)
+        #expect(await app.own.item(AppTokens.item) == nil)
     }
 
     @Test func anotherLoginOfTheSameUserKeepsTheTokens() async throws {
