@@ -1,7 +1,7 @@
 import BrokerTesting
 import RegistryConformance
 import NativeSSO
-@testable import PostgresClient
+import PostgresClient
 import Testing
 
 @testable import Registry
@@ -166,13 +166,4 @@ struct CallArrayTests {
                 ]::native_sso.refresh_call[],
             ARRAY[ROW (1, $13, $14, $15, $16), ROW (2, $29, $30, $31, $32)]::native_sso.shown[])) AS a ORDER BY a.place
         """)
-}
-
-extension EncodedParameters {
-    /// The parameters of one call, then those of another.
-    fileprivate static func + (a: EncodedParameters, b: EncodedParameters) -> EncodedParameters {
-        var sum = a
-        b.forEachRange { sum.append($0.map { Array(b.octets[$0]) }) }
-        return sum
-    }
 }
