@@ -22,6 +22,15 @@ package struct EncodedParameters: Sendable {
         return self
     }
 
+    /// The parameters of one call, then those of another.
+    package static func + (a: EncodedParameters, b: EncodedParameters) -> EncodedParameters {
+        var sum = a
+        sum.octets += b.octets
+        sum.count += b.count
+        sum.defect = a.defect ?? b.defect
+        return sum
+    }
+
     // MARK: Writing
 
     package mutating func appendNull() {
