@@ -160,7 +160,8 @@ let package = Package(
             dependencies: [
                 "BrokerHarness", "DevelopmentIdP", "NativeSSOClient", "PrivateCluster", "ChildProcesses",
                 "TokenVerifier",
-                "TokenVerifierHummingbird", "OAuthWire", "JOSE", "StrictCoding", .argumentParser, .asyncHTTPClient,
+                "TokenVerifierHummingbird", "BrokerTesting", "OAuthWire", "JOSE", "StrictCoding", .argumentParser,
+                .asyncHTTPClient,
                 .hummingbird, .httpTypes, .nioCore, .nioHTTP1, .logging, .unixSignals,
             ], path: "Sources/Development/native-sso-dev",
             swiftSettings: strict),
