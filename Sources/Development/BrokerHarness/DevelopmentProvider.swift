@@ -36,7 +36,7 @@ package final class DevelopmentProvider: Sendable {
     package func start(tellingLogoutsTo broker: UInt16) async throws {
         func file(_ name: String) -> String { directory.appending(path: name).path }
         let configuration = ProviderFile(
-            port: port, hashMode: hashMode, clients: apps.map { ($0, Self.redirectURI) },
+            port: port, hashMode: hashMode, clients: apps.map { .init($0, redirectURIs: [Self.redirectURI]) },
             logoutURI: "http://127.0.0.1:\(broker)/backchannel-logout")
         try Data(configuration.json).write(to: directory.appending(path: "configuration.json"))
         let process = try ManagedProcess(
@@ -60,15 +60,38 @@ package final class DevelopmentProvider: Sendable {
 
 /// The configuration file of the development identity provider.
 package struct ProviderFile: Sendable {
+    package struct Client: Sendable {
+        let id: String
+        let redirectURIs: [String]
+        let requiresConsent: Bool
+        /// Where the browser may go after a logout.
+        let logoutURIs: [String]
+
+        package init(
+            _ id: String, redirectURIs: [String], requiresConsent: Bool = false, logoutURIs: [String] = []
+        ) {
+            self.id = id
+            self.redirectURIs = redirectURIs
+            self.requiresConsent = requiresConsent
+            self.logoutURIs = logoutURIs
+        }
+    }
+
     var port: UInt16
     var hashMode: String?
-    var clients: [(id: String, redirectURI: String)]
+    var clients: [Client]
     /// Where the broker hears of logouts.
     var logoutURI: String
+    /// Whether it knows nothing of Native SSO.
+    package var isPlain = false
+    /// The APIs that its access tokens are for.
+    package var resources: [(audience: String, scope: String)] = []
+    /// Seconds, by the names of the file.
+    package var lifetimes: [(name: String, seconds: Int)] = []
+    /// Whether `myapp://callback` may be registered.
+    package var allowsUndottedSchemes = false
 
-    package init(
-        port: UInt16, hashMode: String? = nil, clients: [(id: String, redirectURI: String)], logoutURI: String
-    ) {
+    package init(port: UInt16, hashMode: String? = nil, clients: [Client], logoutURI: String) {
         self.port = port
         self.hashMode = hashMode
         self.clients = clients
@@ -80,13 +103,30 @@ package struct ProviderFile: Sendable {
         json.object { json in
             json.member("port", Int64(port))
             if let hashMode { json.member("hash_mode", hashMode) }
+            json.member("mode", isPlain ? "plain" : "stamping")
+            json.member("undotted_redirect_schemes", allowsUndottedSchemes)
+            json.member(
+                "lifetimes",
+                object: { json in for (name, seconds) in lifetimes { json.member(name, Int64(seconds)) } })
+            json.member(
+                "resources",
+                array: { json in
+                    for resource in resources {
+                        json.object { json in
+                            json.member("audience", resource.audience)
+                            json.member("scope", resource.scope)
+                        }
+                    }
+                })
             json.member(
                 "clients",
                 array: { json in
                     for client in clients {
                         json.object { json in
                             json.member("client_id", client.id)
-                            json.member("redirect_uris", [client.redirectURI])
+                            json.member("redirect_uris", client.redirectURIs)
+                            json.member("requires_consent", client.requiresConsent)
+                            json.member("post_logout_redirect_uris", client.logoutURIs)
                             json.member("backchannel_logout_uri", logoutURI)
                         }
                     }

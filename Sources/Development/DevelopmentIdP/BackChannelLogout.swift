@@ -9,18 +9,18 @@ package struct BackChannelLogout: SessionEndListener {
     package typealias Delivery = @Sendable (_ address: String, _ form: [UInt8]) async throws -> Int
 
     private let configuration: ProviderConfiguration
-    private let signingKey: SigningKey
+    private let signingKeys: SigningKeys
     private let now: @Sendable () -> Int64
     private let logger: Logger
     private let deliver: Delivery
 
     /// - Parameter now: Seconds since 1970.
     package init(
-        _ configuration: ProviderConfiguration, signingKey: SigningKey, logger: Logger,
+        _ configuration: ProviderConfiguration, signingKeys: SigningKeys, logger: Logger,
         now: @escaping @Sendable () -> Int64, deliver: @escaping Delivery
     ) {
         self.configuration = configuration
-        self.signingKey = signingKey
+        self.signingKeys = signingKeys
         self.logger = logger
         self.now = now
         self.deliver = deliver
@@ -34,7 +34,8 @@ package struct BackChannelLogout: SessionEndListener {
                 let token = LogoutToken(
                     issuer: configuration.issuer, clientID: id, session: session, issuedAt: now(),
                     sid: configuration.mode == .stamping ? session.sid : nil)
-                let form = FormEncoder.encode([(name: "logout_token", value: try token.signed(by: signingKey))])
+                let form = FormEncoder.encode([(name: "logout_token", value: try token.signed(by: signingKeys.current))]
+                )
                 let status = try await deliver(address, form)
                 guard status == 200 || status == 204 else {
                     logger.warning("a client refused a logout", metadata: ["client": "\(id)", "status": "\(status)"])

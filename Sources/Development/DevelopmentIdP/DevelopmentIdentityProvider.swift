@@ -5,7 +5,8 @@ package import Logging
 import OAuthWire
 import StrictCoding
 
-/// An OpenID provider for a developer's machine: login page, code with PKCE, discovery, userinfo, logout.
+/// An OpenID provider for a developer's machine: login with a second factor, consent, code with PKCE, access tokens as JWTs,
+/// discovery, userinfo, logout.
 ///
 /// For development only. Users and their passwords lie in a file in clear, sessions and codes are in memory, it speaks plain
 /// HTTP, and therefore listens on loopback and nowhere else.
@@ -20,12 +21,12 @@ package struct DevelopmentIdentityProvider: Sendable {
     ///   - sessionEndListeners: Told of every logout.
     ///   - now: Seconds since 1970.
     package init(
-        _ configuration: ProviderConfiguration, users: UserDirectory, signingKey: SigningKey,
+        _ configuration: ProviderConfiguration, users: UserDirectory, signingKeys: SigningKeys,
         sessionEndListeners: [any SessionEndListener] = [], logger: Logger,
         now: @escaping @Sendable () -> Int64 = { Int64(time(nil)) }
     ) {
         provider = Provider(
-            configuration: configuration, users: users, signingKey: signingKey,
+            configuration: configuration, users: users, signingKeys: signingKeys,
             state: ProviderState(lifetimes: configuration.lifetimes), sessionEndListeners: sessionEndListeners, now: now
         )
         self.logger = logger
@@ -57,7 +58,11 @@ package struct DevelopmentIdentityProvider: Sendable {
         router.get("/.well-known/jwks.json", use: discovery.keys)
         router.get("/authorize", use: authorize.authorize)
         router.post("/authorize", use: authorize.authorize)
-        router.post("/login", use: LoginController(provider: provider).login)
+        router.get(RouterPath(Page.styleAddress)) { _, _ in Response.style }
+        let login = LoginController(provider: provider)
+        router.post("/login", use: login.login)
+        router.post("/second-factor", use: login.secondFactor)
+        router.post("/consent", use: login.consent)
         router.post("/token", use: TokenController(provider: provider).token)
         router.get("/userinfo", use: userInfo.userInfo)
         router.post("/userinfo", use: userInfo.userInfo)
@@ -87,6 +92,7 @@ struct UserInfoController: Sendable {
             if scope.contains("profile") {
                 json.member("name", user.name)
                 json.member("preferred_username", user.username)
+                json.member("roles", user.roles)
             }
             if scope.contains("email") { json.member("email", user.email) }
         }
@@ -94,40 +100,5 @@ struct UserInfoController: Sendable {
 
     private func refuse(_ challenge: String) -> Response {
         .json(.unauthorized, headers: [.wwwAuthenticate: challenge]) { _ in }
-    }
-}
-
-/// `POST /login`: what the login page's form sends.
-struct LoginController: Sendable {
-    let provider: Provider
-
-    func login(_ request: Request, _ context: some RequestContext) async -> Response {
-        guard let form = try? await request.formParameters() else {
-            return .page(.problem("The form could not be read."), status: .badRequest)
-        }
-        let now = provider.now()
-        guard let transaction = form["transaction"], let csrfToken = form["csrf_token"],
-            let login = await provider.state.pendingLogin(
-                transaction: transaction, browser: request.cookies[BrowserCookie.browser]?.value, csrfToken: csrfToken,
-                at: now)
-        else {
-            return .page(
-                .problem("This login page is too old, or not yours. Start again in the app."), status: .badRequest)
-        }
-        let username = form["username"] ?? ""
-        guard let user = provider.users.authenticate(username: username, password: form["password"] ?? "") else {
-            guard await provider.state.recordFailure(login) else {
-                return .page(.problem("Too many wrong passwords. Start again in the app."), status: .forbidden)
-            }
-            return .page(
-                .login(login, username: username, problem: "User name or password is wrong."), status: .forbidden)
-        }
-        guard let (cookie, session) = await provider.state.completeLogin(login, as: user, at: now) else {
-            return .page(.problem("This login page was used already."), status: .badRequest)
-        }
-        let code = await provider.state.issueCode(for: login.request, in: session, at: now)
-        var response = provider.redirect(login.request, code: code)
-        response.setCookie(BrowserCookie.make(BrowserCookie.session, cookie))
-        return response
     }
 }

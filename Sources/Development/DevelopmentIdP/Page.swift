@@ -6,6 +6,17 @@ struct Page: Sendable {
 
     static let warning = "For development only. Everybody who reads its source knows the passwords of this server."
 
+    static let styleAddress = "/style.css"
+
+    static let style = """
+        body { font: 16px/1.5 system-ui, sans-serif; margin: 3rem auto; max-width: 24rem; padding: 0 1rem; }
+        label, input, button { display: block; font: inherit; width: 100%; box-sizing: border-box; }
+        input, button { margin: 0.25rem 0 1rem; padding: 0.5rem; }
+        .warning { background: #fff3cd; border: 1px solid #b58900; padding: 0.5rem 1rem; }
+        .problem { color: #a40000; }
+
+        """
+
     var html: String {
         """
         <!doctype html>
@@ -14,13 +25,7 @@ struct Page: Sendable {
         <meta charset="utf-8">
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <title>\(Self.escape(title)) – development identity provider</title>
-        <style>
-        body { font: 16px/1.5 system-ui, sans-serif; margin: 3rem auto; max-width: 24rem; padding: 0 1rem; }
-        label, input, button { display: block; font: inherit; width: 100%; box-sizing: border-box; }
-        input, button { margin: 0.25rem 0 1rem; padding: 0.5rem; }
-        .warning { background: #fff3cd; border: 1px solid #b58900; padding: 0.5rem 1rem; }
-        .problem { color: #a40000; }
-        </style>
+        <link rel="stylesheet" href="\(Self.styleAddress)">
         </head>
         <body>
         <p class="warning">\(Self.warning)</p>

@@ -26,7 +26,8 @@ import Testing
             ])
         let deliveries = Mutex<[(String, [UInt8])]>([])
         let logout = BackChannelLogout(
-            configuration, signingKey: key, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            configuration, signingKeys: SigningKeys(key),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             now: { 1_800_000_000 }
         ) { address, form in
             deliveries.withLock { $0.append((address, form)) }

@@ -19,6 +19,13 @@ import Testing
         #expect(RedirectURI(uri) == nil)
     }
 
+    @Test func aSchemeWithoutADotNeedsTheSwitch() {
+        #expect(RedirectURI("myapp://auth/callback", allowsUndottedScheme: true) != nil)
+        for uri in ["javascript:alert(1)", "JavaScript:x", "data:text/html,x", "file:///etc", "http://example.com/cb"] {
+            #expect(RedirectURI(uri, allowsUndottedScheme: true) == nil, "\(uri)")
+        }
+    }
+
     @Test func onlyThePortOfALoopbackRedirectIsFree() throws {
         let loopback = try #require(RedirectURI("http://127.0.0.1/cb"))
         #expect(loopback.allows("http://127.0.0.1:51004/cb"))

@@ -48,8 +48,20 @@ actor TestBrowser {
             ])
     }
 
+    /// Sends the form of the second factor's or the consent's page.
+    func answer(_ page: TestResponse, at path: String, _ name: String, _ value: String) async throws -> TestResponse {
+        let html = String(buffer: page.body)
+        try #require(html.contains("action=\"\(path)\""))
+        return try await post(
+            path,
+            [
+                ("transaction", try #require(Self.hidden("transaction", in: html))),
+                ("csrf_token", try #require(Self.hidden("csrf_token", in: html))), (name, value),
+            ])
+    }
+
     /// Logs in and gives the code that the app gets.
-    func code(scope: String = "openid profile") async throws -> String {
+    func code(scope: String = "openid profile offline_access") async throws -> String {
         let answer = try await logIn(on: try await authorize(["scope": scope, "prompt": "login"]))
         return try #require(try Self.callback(answer)["code"])
     }

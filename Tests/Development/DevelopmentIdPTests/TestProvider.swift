@@ -21,7 +21,7 @@ struct TestProvider: Sendable {
     let http: any TestClientProtocol
     let clock: TestClock
     let logouts: RecordedLogouts
-    let signingKey: SigningKey
+    let signingKeys: SigningKeys
 
     static func run<Value: Sendable>(
         mode: ProviderMode = .stamping, algorithm: SigningAlgorithm = .es256, lifetimes: Lifetimes = Lifetimes(),
@@ -35,17 +35,23 @@ struct TestProvider: Sendable {
             RegisteredClient(
                 id: "web", secret: Credential("a secret: +"),
                 redirectURIs: [try #require(RedirectURI("https://web.example.test/cb"))]),
+            RegisteredClient(
+                id: "app-four", redirectURIs: [try #require(RedirectURI(redirectURI))], requiresConsent: true),
+        ]
+        let resources = [
+            ProtectedResource(audience: "https://api-a.example.test", scope: "api:serverA"),
+            ProtectedResource(audience: "https://api-b.example.test", scope: "api:serverB"),
         ]
         let clock = TestClock()
         let logouts = RecordedLogouts()
-        let signingKey = try SigningKey(generating: algorithm)
+        let signingKeys = SigningKeys(try SigningKey(generating: algorithm))
         let provider = DevelopmentIdentityProvider(
             try ProviderConfiguration(
-                issuer: issuer, port: 0, mode: mode, lifetimes: lifetimes, clients: clients),
-            users: .demonstration, signingKey: signingKey, sessionEndListeners: [logouts],
+                issuer: issuer, port: 0, mode: mode, lifetimes: lifetimes, clients: clients, resources: resources),
+            users: .demonstration, signingKeys: signingKeys, sessionEndListeners: [logouts],
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { clock.now })
         return try await provider.application().test(.live) { http in
-            try await body(TestProvider(http: http, clock: clock, logouts: logouts, signingKey: signingKey))
+            try await body(TestProvider(http: http, clock: clock, logouts: logouts, signingKeys: signingKeys))
         }
     }
 

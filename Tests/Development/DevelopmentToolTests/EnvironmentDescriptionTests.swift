@@ -16,6 +16,7 @@ import Testing
         #expect(!description.json.contains("\n"))
         let json = try #require(try JSONReader.parse(description.json.utf8).object)
         #expect(json.bool("ready") == true)
+        #expect(json.string("page") == "http://127.0.0.1:9004/")
         #expect(json.string("directory") == "/d")
         #expect(json.strings("profiles") == ["device-id", "device-secret"])
         let provider = try #require(json.object("identity_provider"))
@@ -24,6 +25,7 @@ import Testing
         #expect(provider.string("users") == "/d/identity-provider/users.json")
         #expect(provider.number("pid")?.int64 == 11)
         #expect(provider.string("log") == "/d/logs/identity-provider.log")
+        #expect(json.object("plain_identity_provider")?.string("issuer") == "http://127.0.0.1:9003")
         let broker = try #require(json.object("broker"))
         #expect(broker.string("issuer") == "http://127.0.0.1:8080")
         #expect(broker.string("token_endpoint") == "http://127.0.0.1:8080/token")
@@ -37,17 +39,25 @@ import Testing
         let servers = try #require(json.array("servers")).compactMap(\.object)
         #expect(servers.map { $0.string("name") } == ["server-a", "server-b"])
         #expect(servers.map { $0.string("address") } == ["http://127.0.0.1:9001", "http://127.0.0.1:9002"])
+        #expect(servers.map { $0.string("scope") } == ["api:serverA", "api:serverB"])
         let clients = try #require(json.array("clients")).compactMap(\.object)
-        #expect(clients.map { $0.string("client_id") } == ["app-one", "app-two", "app-three"])
-        #expect(clients.map { $0.bool("shares_logins") } == [true, true, false])
+        #expect(
+            clients.map { $0.string("client_id") } == [
+                "app-one", "app-two", "app-three", "mobile-app-001", "mobile-app-client", "s6BhdRkqt3",
+            ])
+        #expect(clients.map { $0.bool("shares_logins") } == [true, true, false, true, true, true])
     }
 
     @Test func portsAreTheUsualOnesChosenOrFree() throws {
         #expect(try Ports.choose(base: nil) == Ports())
         let inARow = try Ports.choose(base: 20_000)
         #expect(inARow.identityProvider == 20_000 && inARow.serverB == 20_004)
+        #expect(inARow.plainProvider == 20_005 && inARow.page == 20_006)
         let free = try Ports.choose(base: 0)
-        let all = [free.identityProvider, free.brokerPublic, free.brokerInternal, free.serverA, free.serverB]
-        #expect(Set(all).count == 5 && all.allSatisfy { $0 > 1023 })
+        let all = [
+            free.identityProvider, free.brokerPublic, free.brokerInternal, free.serverA, free.serverB,
+            free.plainProvider, free.page,
+        ]
+        #expect(Set(all).count == Ports.count && all.allSatisfy { $0 > 1023 })
     }
 }

@@ -10,7 +10,7 @@ import Testing
         let run = try await DevelopmentRun()
         let directory = try run.text("directory")
         let pids = try Self.pids(of: run)
-        #expect(pids.count == 5)
+        #expect(pids.count == 6)
         #expect(pids.allSatisfy(ManagedProcess.isAlive))
         run.process.signal(signal)
         let status = await run.process.exitStatus
@@ -50,7 +50,7 @@ import Testing
 
     private static func pids(of run: DevelopmentRun) throws -> [Int32] {
         let objects =
-            ["identity_provider", "broker"].compactMap { run.description.object($0) }
+            ["identity_provider", "plain_identity_provider", "broker"].compactMap { run.description.object($0) }
             + (run.description.array("servers") ?? []).compactMap(\.object)
         let postmaster = try String(
             contentsOfFile: run.text("directory") + "/postgresql/data/postmaster.pid", encoding: .utf8)

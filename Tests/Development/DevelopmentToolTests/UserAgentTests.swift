@@ -16,7 +16,7 @@ import Testing
 @Suite struct UserAgentTests {
     @Test func aLoginByThePageEndsInTheAppWithTokens() async throws {
         try await RunningProvider.with { provider in
-            let attempt = provider.attempt(scope: "openid device_sso")
+            let attempt = provider.attempt(scope: "openid offline_access device_sso")
             let browser = UserAgent()
             let page = try Self.page(try await browser.open(attempt.address()))
             let wrong = try Self.page(
@@ -95,7 +95,7 @@ private struct RunningProvider: Sendable {
         let configuration = try ProviderConfiguration(
             port: 0, clients: [RegisteredClient(id: "app-one", redirectURIs: [redirect])])
         let provider = DevelopmentIdentityProvider(
-            configuration, users: .demonstration, signingKey: try SigningKey(generating: .es256),
+            configuration, users: .demonstration, signingKeys: SigningKeys(try SigningKey(generating: .es256)),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         try await provider.application().test(.live) { http in
             let port = try #require(http.port)

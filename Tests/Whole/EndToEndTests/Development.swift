@@ -60,9 +60,18 @@ final class Development: Sendable {
         return verified.claims
     }
 
-    /// The status of `GET /orders` at a resource server.
+    /// A resource server as the description names it.
+    func server(_ index: Int) throws -> JSONObject {
+        guard let servers = development.description.array("servers"), servers.indices.contains(index),
+            let server = servers[index].object
+        else { throw DevelopmentRun.Missing(path: "servers.\(index)") }
+        return server
+    }
+
+    /// The status of a resource server's answer.
     func callServer(_ index: Int, with token: String) async throws -> Int {
-        try await HTTPRequest("GET", "/orders", fields: [("Authorization", "Bearer \(token)")]).send(
+        guard let path = try server(index).string("path") else { throw DevelopmentRun.Missing(path: "path") }
+        return try await HTTPRequest("GET", path, fields: [("Authorization", "Bearer \(token)")]).send(
             to: try development.serverPort(index)
         ).status
     }

@@ -17,7 +17,7 @@ import Testing
         #expect(answer.string("issued_token_type") == "urn:ietf:params:oauth:token-type:access_token")
         #expect(answer.string("token_type") == "Bearer")
         #expect(answer.number("expires_in")?.int64 == 300)
-        #expect(answer.string("scope") == "openid profile orders.read")
+        #expect(answer.string("scope") == "openid profile api:serverA api:serverB")
         for name in ["id_token", "device_secret"] { #expect(!answer.contains(name)) }
 
         let access = try #require(exchanged.accessToken)
@@ -26,19 +26,25 @@ import Testing
             .object
         for name in ["sub", "auth_time", "acr", "amr"] { #expect(claims[name] == idToken?[name], "\(name)") }
         #expect(claims.string("iss") == run.brokerIssuer)
-        #expect(claims.string("aud") == "https://api.example.test")
+        #expect(claims.strings("aud") == ["https://api-a.example.test", "https://api-b.example.test"])
         #expect(claims.string("client_id") == Development.target)
-        #expect(claims.string("scope") == "openid profile orders.read")
+        #expect(claims.string("scope") == "openid profile api:serverA api:serverB")
         #expect(!claims.contains("act") && claims.string("jti") != nil)
 
         for index in [0, 1] {
             #expect(try await run.callServer(index, with: access) == 200)
             #expect(try await run.callServer(index, with: login.idToken) == 401)
+            // A token for one API is refused by the other.
+            var form = try run.exchange(login, profile)
+            form["resource"] = try run.server(index).string("audience")
+            let narrow = try #require(try await run.token(form).accessToken)
+            #expect(try await run.callServer(index, with: narrow) == 200)
+            #expect(try await run.callServer(1 - index, with: narrow) == 401)
         }
         let refreshed = try await run.token(.refresh(try #require(exchanged.refreshToken), client: Development.target))
         #expect(refreshed.status == 200, "\(refreshed.text)")
         #expect(refreshed.refreshToken != exchanged.refreshToken && refreshed.accessToken != exchanged.accessToken)
-        #expect(refreshed.json?.string("scope") == "openid profile orders.read")
+        #expect(refreshed.json?.string("scope") == "openid profile api:serverA api:serverB")
     }
 
     /// K-26: the operator ends the session: both apps are out at their next request.

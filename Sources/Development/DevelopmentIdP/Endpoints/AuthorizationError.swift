@@ -10,6 +10,7 @@ enum AuthorizationError: Error, Sendable {
         case invalidRequest = "invalid_request"
         case invalidScope = "invalid_scope"
         case unsupportedResponseType = "unsupported_response_type"
+        case accessDenied = "access_denied"
         case loginRequired = "login_required"
         case consentRequired = "consent_required"
         case requestNotSupported = "request_not_supported"

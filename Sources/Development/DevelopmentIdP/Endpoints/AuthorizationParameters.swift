@@ -3,15 +3,11 @@ import StrictCoding
 
 /// The parameters of an authorization request, checked: OpenID Connect Core §3.1.2.1, RFC 7636 §4.3.
 struct AuthorizationParameters {
-    enum Prompt {
-        /// Ask only if there is no session.
-        case unspecified
-        case none
-        case login
-    }
-
     let request: AuthorizationRequest
-    let prompt: Prompt
+    /// `prompt=none`: no page may be shown.
+    let isSilent: Bool
+    /// `prompt=login`: a session is not enough.
+    let promptsLogin: Bool
     /// The login may be at most this many seconds old.
     let maximumAge: Int64?
     /// A user name to begin with.
@@ -51,13 +47,12 @@ struct AuthorizationParameters {
             throw refuse(.invalidScope, "scope must contain openid")
         }
 
-        switch parameters["prompt"] {
-        case nil, "select_account": prompt = .unspecified
-        case "none": prompt = .none
-        case "login": prompt = .login
-        case "consent": throw refuse(.consentRequired, "there is no consent page")
-        default: throw refuse(.invalidRequest, "prompt is none or login")
-        }
+        let prompts = Set((parameters["prompt"] ?? "").split(separator: " ").map(String.init))
+        guard prompts.isSubset(of: ["none", "login", "consent", "select_account"]),
+            !prompts.contains("none") || prompts.count == 1
+        else { throw refuse(.invalidRequest, "prompt is none alone, or login, consent or both") }
+        isSilent = prompts.contains("none")
+        promptsLogin = prompts.contains("login")
         if let text = parameters["max_age"] {
             guard let age = Int64(text), age >= 0 else {
                 throw refuse(.invalidRequest, "max_age is no number of seconds")
@@ -69,13 +64,16 @@ struct AuthorizationParameters {
         loginHint = parameters["login_hint"] ?? ""
         request = AuthorizationRequest(
             clientID: client.id, redirectURI: redirectURI, scope: scope.filter(provider.supportedScopes.contains),
-            state: state, nonce: parameters["nonce"], challenge: challenge)
+            state: state, nonce: parameters["nonce"], challenge: challenge,
+            contextClass: (parameters["acr_values"] ?? "").split(separator: " ")
+                .compactMap { Authentication.ContextClass(rawValue: String($0)) }.first,
+            promptsConsent: prompts.contains("consent"))
     }
 
     /// Whether `session` spares the user another login.
     func isSatisfied(by session: LoginSession, at now: Int64) -> Bool {
-        guard prompt != .login else { return false }
+        guard !promptsLogin else { return false }
         guard let maximumAge else { return true }
-        return now - session.authenticatedAt <= maximumAge
+        return now - session.authentication.at <= maximumAge
     }
 }

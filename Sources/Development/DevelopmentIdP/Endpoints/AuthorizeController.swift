@@ -20,23 +20,37 @@ struct AuthorizeController: Sendable {
         _ parameters: AuthorizationParameters, to request: Request
     ) async throws(AuthorizationError) -> Response {
         let now = provider.now()
-        if let session = await provider.state.session(cookie: request.cookies[BrowserCookie.session]?.value, at: now),
-            parameters.isSatisfied(by: session, at: now)
+        if let session = await provider.state.session(
+            cookie: request.cookies[provider.cookies.session]?.value, at: now),
+            let user = provider.users.user(subject: session.subject), parameters.isSatisfied(by: session, at: now),
+            !provider.needsSecondFactor(user, for: parameters.request)
+                || session.authentication.contextClass == .secondFactor
         {
-            let code = await provider.state.issueCode(for: parameters.request, in: session, at: now)
-            return provider.redirect(parameters.request, code: code)
+            if parameters.isSilent, await provider.needsConsent(to: parameters.request, of: session) {
+                throw refusal(of: parameters, .consentRequired, "the user has to consent")
+            }
+            return await provider.proceed(parameters.request, in: session, browser: browser(of: request), at: now)
         }
-        guard parameters.prompt != .none else {
-            throw .redirect(
-                to: parameters.request.redirectURI, state: parameters.request.state, .loginRequired,
-                "the user has to log in")
+        guard !parameters.isSilent else {
+            throw refusal(of: parameters, .loginRequired, "the user has to log in")
         }
-        let known = request.cookies[BrowserCookie.browser]?.value
-        let browser = known.flatMap { $0.utf8.count == 43 ? $0 : nil } ?? RandomToken.make()
-        let login = await provider.state.openLogin(for: parameters.request, browser: browser, at: now)
+        let browser = browser(of: request)
+        let login = await provider.state.openPage(.password, for: parameters.request, browser: browser, at: now)
         var response = Response.page(.login(login, username: parameters.loginHint))
-        response.setCookie(BrowserCookie.make(BrowserCookie.browser, browser))
+        response.setCookie(BrowserCookie.make(provider.cookies.browser, browser))
         return response
+    }
+
+    /// The name of the browser, new where it has none.
+    private func browser(of request: Request) -> String {
+        let known = request.cookies[provider.cookies.browser]?.value
+        return known.flatMap { $0.utf8.count == 43 ? $0 : nil } ?? RandomToken.make()
+    }
+
+    private func refusal(
+        of parameters: AuthorizationParameters, _ code: AuthorizationError.Code, _ description: String
+    ) -> AuthorizationError {
+        .redirect(to: parameters.request.redirectURI, state: parameters.request.state, code, description)
     }
 
     private func refuse(_ error: AuthorizationError) -> Response {
@@ -50,9 +64,31 @@ struct AuthorizeController: Sendable {
 }
 
 extension Provider {
+    func needsSecondFactor(_ user: User, for request: AuthorizationRequest) -> Bool {
+        user.secondFactor != nil && (user.alwaysUsesSecondFactor || request.contextClass == .secondFactor)
+    }
+
+    func needsConsent(to request: AuthorizationRequest, of session: LoginSession) async -> Bool {
+        if request.promptsConsent { return true }
+        guard configuration.client(request.clientID)?.requiresConsent == true else { return false }
+        return await !state.hasConsent(of: session.subject, to: request)
+    }
+
+    /// The user is logged in: asks for consent where it is needed, or sends the browser back to the app with a code.
+    func proceed(
+        _ request: AuthorizationRequest, in session: LoginSession, browser: String, at now: Int64
+    ) async -> Response {
+        guard await needsConsent(to: request, of: session) else { return await answer(request, in: session, at: now) }
+        let page = await state.openPage(.consent(sid: session.sid), for: request, browser: browser, at: now)
+        var response = Response.page(.consent(page))
+        response.setCookie(BrowserCookie.make(cookies.browser, browser))
+        return response
+    }
+
     /// Sends the browser back to the app with a code.
-    func redirect(_ request: AuthorizationRequest, code: String) -> Response {
-        redirect(to: request.redirectURI, [("code", code)], state: request.state)
+    func answer(_ request: AuthorizationRequest, in session: LoginSession, at now: Int64) async -> Response {
+        let code = await state.issueCode(for: request, in: session, at: now)
+        return redirect(to: request.redirectURI, [("code", code)], state: request.state)
     }
 
     /// Sends the browser back to the app. `iss` tells it which provider answered (RFC 9207 §2), errors included.

@@ -1,11 +1,18 @@
 import Hummingbird
 
 /// The two cookies of a browser.
-enum BrowserCookie {
+///
+/// A browser sends the cookies of one host to all of its ports, so that the name tells two providers of one machine apart.
+struct BrowserCookie: Sendable {
     /// The single sign-on session.
-    static let session = "development_idp_session"
+    let session: String
     /// Names the browser before there is a session, so that a login form is good in one browser only.
-    static let browser = "development_idp_browser"
+    let browser: String
+
+    init(port: Int) {
+        session = "development_idp_session_\(port)"
+        browser = "development_idp_browser_\(port)"
+    }
 
     /// Not `Secure`: this server speaks plain HTTP, on loopback. `Lax`, because an app brings the browser here from outside.
     static func make(_ name: String, _ value: String) -> Cookie {

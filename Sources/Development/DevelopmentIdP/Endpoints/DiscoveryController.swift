@@ -19,10 +19,10 @@ struct DiscoveryController: Sendable {
             json.member("response_types_supported", ["code"])
             json.member("response_modes_supported", ["query"])
             json.member("grant_types_supported", ["authorization_code", "refresh_token"])
-            json.member("prompt_values_supported", ["none", "login"])
+            json.member("prompt_values_supported", ["none", "login", "consent"])
             json.member("subject_types_supported", ["public"])
-            json.member("acr_values_supported", [IDToken.acr])
-            json.member("id_token_signing_alg_values_supported", [provider.signingKey.algorithm.rawValue])
+            json.member("acr_values_supported", Authentication.ContextClass.allCases.map(\.rawValue))
+            json.member("id_token_signing_alg_values_supported", [provider.signingKeys.current.algorithm.rawValue])
             json.member("token_endpoint_auth_methods_supported", ["none", "client_secret_basic"])
             json.member("code_challenge_methods_supported", ["S256"])
             json.member("claims_supported", claims)
@@ -36,12 +36,13 @@ struct DiscoveryController: Sendable {
 
     func keys(_ request: Request, _ context: some RequestContext) -> Response {
         .json(cache: .publicly(seconds: 300)) { json in
-            json.member("keys", array: { $0.value(.object(provider.signingKey.publicKey.json)) })
+            json.member(
+                "keys", array: { json in for key in provider.signingKeys.published { json.value(.object(key.json)) } })
         }
     }
 
     private var claims: [String] {
-        ["iss", "sub", "aud", "iat", "exp", "auth_time", "acr", "amr", "nonce", "at_hash", "name", "email"]
+        ["iss", "sub", "aud", "iat", "exp", "auth_time", "acr", "amr", "nonce", "at_hash", "name", "email", "roles"]
             + (provider.configuration.mode == .stamping ? ["sid", "di_hash", "ds_hash"] : [])
     }
 }

@@ -3,6 +3,7 @@ import StrictCoding
 /// The claims of one id_token, OpenID Connect Core §2, with those of Native SSO.
 struct IDToken {
     let grant: Grant
+    let user: User
     let nonce: String?
     /// For `at_hash`.
     let accessToken: String
@@ -18,18 +19,17 @@ struct IDToken {
             json.member("aud", grant.clientID)
             json.member("iat", issuedAt)
             json.member("exp", issuedAt + provider.configuration.lifetimes.idToken)
-            json.member("auth_time", grant.authenticatedAt)
-            json.member("acr", Self.acr)
-            json.member("amr", ["pwd"])
+            json.member("auth_time", grant.authentication.at)
+            json.member("acr", grant.authentication.contextClass.rawValue)
+            json.member("amr", grant.authentication.contextClass.methods)
+            if grant.scope.contains("profile") { json.member("name", user.name) }
+            if grant.scope.contains("email") { json.member("email", user.email) }
             if let nonce { json.member("nonce", nonce) }
             json.member("at_hash", LeftHalfHash.ofSHA256(accessToken))
             if provider.configuration.mode == .stamping { stamp(&json, provider.configuration.deviceSecretHash) }
         }
-        return try provider.signingKey.sign(payload: json.bytes, type: "JWT")
+        return try provider.signingKeys.current.sign(payload: json.bytes, type: "JWT")
     }
-
-    /// The one way to log in here is a password.
-    static let acr = "urn:example:acr:password"
 
     private func stamp(_ json: inout JSONWriter, _ deviceSecretHash: DeviceSecretHash) {
         json.member("sid", grant.sid)

@@ -37,7 +37,7 @@ struct LogoutController: Sendable {
         }
         return await end(
             LogoutRequest(clientID: clientID, redirectURI: redirectURI, state: parameters["state"]), hint: hint,
-            csrfToken: parameters["csrf_token"], cookie: request.cookies[BrowserCookie.session]?.value)
+            csrfToken: parameters["csrf_token"], cookie: request.cookies[provider.cookies.session]?.value)
     }
 
     private func end(
@@ -61,14 +61,15 @@ struct LogoutController: Sendable {
             } else {
                 .page(.loggedOut)
             }
-        response.setCookie(BrowserCookie.expire(BrowserCookie.session))
+        response.setCookie(BrowserCookie.expire(provider.cookies.session))
         return response
     }
 
     /// An id_token as a hint: ours by its signature, of any age (RP-Initiated Logout 1.0 §2).
     private func hint(_ token: String) -> IDTokenHint? {
         guard let jws = try? CompactJWS(token),
-            let claims = try? jws.verified(by: provider.signingKey.publicKey).claims,
+            let key = provider.signingKeys.published.first(where: { $0.keyID == jws.header.keyID }),
+            let claims = try? jws.verified(by: key).claims,
             claims.string("iss")?.hasSameOctets(as: provider.configuration.issuer) == true,
             let subject = claims.string("sub"), let clientID = claims.string("aud")
         else { return nil }

@@ -7,7 +7,7 @@ import StrictCoding
 struct Provider: Sendable {
     let configuration: ProviderConfiguration
     let users: UserDirectory
-    let signingKey: SigningKey
+    let signingKeys: SigningKeys
     let state: ProviderState
     let sessionEndListeners: [any SessionEndListener]
     /// Seconds since 1970 (RFC 7519 §2 NumericDate).
@@ -15,8 +15,11 @@ struct Provider: Sendable {
 
     /// The scopes that mean something here.
     var supportedScopes: [String] {
-        ["openid", "profile", "email", "offline_access"] + (configuration.mode == .stamping ? ["device_sso"] : [])
+        ["openid", "profile", "email", "offline_access"] + configuration.resources.map(\.scope)
+            + (configuration.mode == .stamping ? ["device_sso"] : [])
     }
+
+    var cookies: BrowserCookie { BrowserCookie(port: configuration.port) }
 
     func endSession(sid: String) async {
         guard let ended = await state.endSession(sid: sid) else { return }

@@ -34,10 +34,16 @@ extension Response {
         var headers: HTTPFields = [.contentType: "text/html; charset=utf-8"]
         // No script at all. `form-action` is absent on purpose: browsers apply it to the redirect that follows a posted
         // form, and that one goes to the app's own scheme.
-        headers[.contentSecurityPolicy] = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+        headers[.contentSecurityPolicy] =
+            "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'"
         headers.set("Referrer-Policy", "no-referrer")
         return make(status, cache: .never, headers: headers, body: Array(page.html.utf8))
     }
+
+    /// The style sheet of every page.
+    static let style = make(
+        .ok, cache: .publicly(seconds: 300), headers: [.contentType: "text/css; charset=utf-8"],
+        body: Array(Page.style.utf8))
 
     /// Sends the browser on with a GET, whatever the method was (RFC 9700 §4.12: 303, so that no password is posted on).
     static func seeOther(_ location: String) -> Response {

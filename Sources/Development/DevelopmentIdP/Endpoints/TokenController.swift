@@ -81,21 +81,24 @@ struct TokenController: Sendable {
     private func answer(
         _ grant: Grant, scope: [String], nonce: String?, _ form: FormParameters, at now: Int64
     ) async -> Response {
-        let tokens = await provider.state.issueTokens(under: grant, scope: scope, at: now)
+        guard let user = provider.users.user(subject: grant.subject),
+            let access = try? AccessToken(grant: grant, user: user, scope: scope, issuedAt: now).signed(by: provider)
+        else { return TokenError(.serverError, "signing failed").response }
+        let refresh = await provider.state.issueTokens(access, under: grant, scope: scope, at: now)
         // The scope was filtered when it was granted: device_sso is in it only where this provider knows Native SSO.
         let deviceSecret =
             grant.scope.contains("device_sso")
             ? await provider.state.deviceSecret(presented: form[Parameter.deviceSecret], subject: grant.subject) : nil
         let idToken = IDToken(
-            grant: grant, nonce: nonce, accessToken: tokens.access, deviceSecret: deviceSecret, issuedAt: now)
+            grant: grant, user: user, nonce: nonce, accessToken: access, deviceSecret: deviceSecret, issuedAt: now)
         guard let signed = try? idToken.signed(by: provider) else {
             return TokenError(.serverError, "signing failed").response
         }
         return .json { json in
-            json.member("access_token", tokens.access)
+            json.member("access_token", access)
             json.member("token_type", TokenType.bearer.rawValue)
             json.member("expires_in", provider.configuration.lifetimes.accessToken)
-            json.member("refresh_token", tokens.refresh)
+            if let refresh { json.member("refresh_token", refresh) }
             json.member("scope", scope.joined(separator: " "))
             json.member("id_token", signed)
             if let deviceSecret { json.member("device_secret", deviceSecret) }

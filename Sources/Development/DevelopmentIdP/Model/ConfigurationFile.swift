@@ -29,6 +29,18 @@ struct ConfigurationFile {
         }
     }
 
+    /// The objects of an array; an absent member is an empty one.
+    func optionalObjects(_ name: String, of object: JSONObject) throws(ProviderError) -> [JSONObject] {
+        object.contains(name) ? try objects(name, of: object) : []
+    }
+
+    /// true or false; false if the member is absent.
+    func bool(_ name: String, of object: JSONObject) throws(ProviderError) -> Bool {
+        guard object.contains(name) else { return false }
+        guard let value = object.bool(name) else { throw malformed("\"\(name)\" is neither true nor false") }
+        return value
+    }
+
     /// A string that must be there and hold something.
     func string(_ name: String, of object: JSONObject) throws(ProviderError) -> String {
         guard let text = object.string(name), !text.isEmpty else { throw malformed("expected the text \"\(name)\"") }

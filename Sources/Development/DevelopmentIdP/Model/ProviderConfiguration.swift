@@ -11,11 +11,13 @@ package struct ProviderConfiguration: Sendable {
     package var deviceSecretHash: DeviceSecretHash
     package var lifetimes: Lifetimes
     package var clients: [RegisteredClient]
+    /// The APIs that its access tokens are for.
+    package var resources: [ProtectedResource]
 
     package init(
         issuer: String? = nil, host: String = "127.0.0.1", port: Int, mode: ProviderMode = .stamping,
         deviceSecretHash: DeviceSecretHash = .leftHalf,
-        lifetimes: Lifetimes = Lifetimes(), clients: [RegisteredClient]
+        lifetimes: Lifetimes = Lifetimes(), clients: [RegisteredClient], resources: [ProtectedResource] = []
     ) throws(ProviderError) {
         guard ["127.0.0.1", "::1"].contains(host) else { throw .notLoopback(host) }
         self.issuer = issuer ?? "http://\(host == "::1" ? "[::1]" : host):\(port)"
@@ -25,9 +27,23 @@ package struct ProviderConfiguration: Sendable {
         self.deviceSecretHash = deviceSecretHash
         self.lifetimes = lifetimes
         self.clients = clients
+        self.resources = resources
     }
 
     func client(_ id: String) -> RegisteredClient? {
         clients.first { $0.id.hasSameOctets(as: id) }
+    }
+}
+
+/// An API that takes access tokens.
+package struct ProtectedResource: Sendable {
+    /// Its name in `aud`.
+    package let audience: String
+    /// Who is granted this scope gets tokens for it.
+    package let scope: String
+
+    package init(audience: String, scope: String) {
+        self.audience = audience
+        self.scope = scope
     }
 }

@@ -7,7 +7,9 @@ package struct RedirectURI: Sendable, Equatable {
     private let loopback: Loopback?
 
     /// nil where a native app must not register this: another scheme, a fragment (RFC 6749 §3.1.2), foreign characters.
-    package init?(_ text: String) {
+    ///
+    /// - Parameter allowsUndottedScheme: For `myapp://callback`, which many tutorials use and RFC 8252 §7.1 forbids.
+    package init?(_ text: String, allowsUndottedScheme: Bool = false) {
         guard text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), !text.utf8.contains(UInt8(ascii: "#")) else {
             return nil
         }
@@ -15,7 +17,10 @@ package struct RedirectURI: Sendable, Equatable {
         let scheme = text[..<colon]
         loopback = Loopback(text[...])
         // RFC 8252 §7.1: a private-use scheme is a domain name in reverse, so it has a dot. This keeps out `javascript:`.
-        guard loopback != nil || scheme == "https" || Self.isPrivateUse(scheme) else { return nil }
+        guard
+            loopback != nil || scheme == "https"
+                || Self.isPrivateUse(scheme, needsDot: !allowsUndottedScheme)
+        else { return nil }
         self.text = text
     }
 
@@ -27,9 +32,16 @@ package struct RedirectURI: Sendable, Equatable {
         return loopback == other
     }
 
-    private static func isPrivateUse(_ scheme: Substring) -> Bool {
+    /// Schemes without a dot that a browser or the system gives a meaning to.
+    private static let taken: Set = [
+        "about", "blob", "chrome", "data", "file", "filesystem", "ftp", "http", "https", "intent", "javascript",
+        "mailto", "sms", "tel", "vbscript", "view-source", "ws", "wss",
+    ]
+
+    private static func isPrivateUse(_ scheme: Substring, needsDot: Bool) -> Bool {
         let isAlphabetic: (UInt8) -> Bool = { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }
-        guard let first = scheme.utf8.first, isAlphabetic(first), scheme.utf8.contains(UInt8(ascii: ".")) else {
+        guard let first = scheme.utf8.first, isAlphabetic(first) else { return false }
+        guard scheme.utf8.contains(UInt8(ascii: ".")) || !needsDot && !taken.contains(scheme.lowercased()) else {
             return false
         }
         return scheme.utf8.allSatisfy {

@@ -11,15 +11,18 @@ package struct RegisteredClient: Sendable {
     package let postLogoutRedirectURIs: [String]
     /// Where it hears of logouts (Back-Channel Logout 1.0 §2.2).
     package let backChannelLogoutURI: String?
+    /// Whether the user is asked before it gets a scope for the first time. An app of the provider's own vendor need not ask.
+    package let requiresConsent: Bool
 
     package init(
         id: String, secret: Credential? = nil, redirectURIs: [RedirectURI], postLogoutRedirectURIs: [String] = [],
-        backChannelLogoutURI: String? = nil
+        backChannelLogoutURI: String? = nil, requiresConsent: Bool = false
     ) {
         self.id = id
         self.secret = secret
         self.redirectURIs = redirectURIs
         self.postLogoutRedirectURIs = postLogoutRedirectURIs
         self.backChannelLogoutURI = backChannelLogoutURI
+        self.requiresConsent = requiresConsent
     }
 }

@@ -4,7 +4,7 @@ import Foundation
 package import JOSE
 import StrictCoding
 
-/// The provider's only signing key. Its file is plain PKCS #8 PEM, so that scripts can sign tokens of their own with it.
+/// A signing key of the provider. Its file is plain PKCS #8 PEM, so that scripts can sign tokens of their own with it.
 package struct SigningKey: Sendable {
     private enum Material: Sendable {
         case es256(P256.Signing.PrivateKey)
@@ -72,6 +72,14 @@ package struct SigningKey: Sendable {
         return try input + "." + Base64URL.encode(signature(Data(input.utf8)))
     }
 
+    /// Puts it in the place of another key's file, at once.
+    func write(replacing path: String) throws {
+        let new = path + ".new"
+        try? FileManager.default.removeItem(atPath: new)
+        try PrivateFile.create(new, Array(pem.utf8))
+        guard rename(new, path) == 0 else { throw ProviderError.unwritableFile(path) }
+    }
+
     private var pem: String {
         switch material {
         case .es256(let key): key.pemRepresentation + "\n"
@@ -87,7 +95,7 @@ package struct SigningKey: Sendable {
     }
 }
 
-/// What id_tokens are signed with, RFC 7518 §3.1.
+/// What id_tokens and access tokens are signed with, RFC 7518 §3.1.
 package enum SigningAlgorithm: String, Sendable, CaseIterable {
     case es256 = "ES256"
     case rs256 = "RS256"

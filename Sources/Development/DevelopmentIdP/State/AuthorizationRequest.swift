@@ -1,4 +1,4 @@
-/// An authorization request that passed every check but the user's login.
+/// An authorization request that passed every check but the user's login and consent.
 struct AuthorizationRequest: Sendable {
     let clientID: String
     /// As requested: the token request must repeat it to the octet (RFC 6749 §4.1.3).
@@ -8,4 +8,8 @@ struct AuthorizationRequest: Sendable {
     let state: String?
     let nonce: String?
     let challenge: CodeChallenge
+    /// The first of `acr_values` that this provider knows.
+    let contextClass: Authentication.ContextClass?
+    /// `prompt=consent`: the user is asked even if the answer is known.
+    let promptsConsent: Bool
 }

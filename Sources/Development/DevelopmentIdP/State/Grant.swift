@@ -4,7 +4,7 @@ struct Grant: Sendable {
     let clientID: String
     let subject: String
     let sid: String
-    let authenticatedAt: Int64
+    let authentication: Authentication
     let scope: [String]
     /// Set where the app sent a `device_id`: refreshed id_tokens repeat it.
     let deviceIDHash: String?
@@ -23,7 +23,7 @@ struct IssuedCode: Sendable {
     let request: AuthorizationRequest
     let subject: String
     let sid: String
-    let authenticatedAt: Int64
+    let authentication: Authentication
     let expiresAt: Int64
     var status = Status.unused
 }

@@ -3,8 +3,7 @@ struct LoginSession: Sendable {
     /// `sid` in id_tokens and logout tokens. Not the cookie: this value is public.
     let sid: String
     let subject: String
-    /// `auth_time`.
-    let authenticatedAt: Int64
+    let authentication: Authentication
     let expiresAt: Int64
     /// Proof that a logout form is ours.
     let logoutToken = RandomToken.make()

@@ -1,5 +1,13 @@
-/// An open login page.
+/// An open page: the login form, the second factor's, or the consent's.
 struct PendingLogin: Sendable {
+    enum Form: Sendable {
+        case password
+        /// The password was right.
+        case secondFactor(User)
+        /// The session exists; the app gets nothing without the user's consent.
+        case consent(sid: String)
+    }
+
     /// Names the page in its form; a secret of the browser that got it.
     let transaction: String
     /// The cookie of the browser that got the page. A form posted by another browser is not the user's doing.
@@ -8,8 +16,9 @@ struct PendingLogin: Sendable {
     let csrfToken: String
     let request: AuthorizationRequest
     let expiresAt: Int64
+    let form: Form
     var failures = 0
 
-    /// After so many wrong passwords the app has to ask again.
+    /// After so many wrong passwords or codes the app has to ask again.
     static let allowedFailures = 5
 }

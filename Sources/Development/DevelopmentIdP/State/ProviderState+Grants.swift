@@ -6,7 +6,7 @@ extension ProviderState {
         forgetExpired(at: now)
         let code = RandomToken.make()
         codes[code] = IssuedCode(
-            request: request, subject: session.subject, sid: session.sid, authenticatedAt: session.authenticatedAt,
+            request: request, subject: session.subject, sid: session.sid, authentication: session.authentication,
             expiresAt: now + lifetimes.code)
         return code
     }
@@ -29,7 +29,7 @@ extension ProviderState {
         sessions[cookie]?.clients.insert(code.request.clientID)
         let grant = Grant(
             id: RandomToken.make(), clientID: code.request.clientID, subject: code.subject, sid: code.sid,
-            authenticatedAt: code.authenticatedAt, scope: code.request.scope, deviceIDHash: redemption.device?.hash,
+            authentication: code.authentication, scope: code.request.scope, deviceIDHash: redemption.device?.hash,
             expiresAt: now + lifetimes.refreshToken)
         grants[grant.id] = grant
         code.status = .spent(grantID: grant.id)
@@ -54,14 +54,15 @@ extension ProviderState {
         return grant
     }
 
-    /// New tokens under `grant`.
-    func issueTokens(under grant: Grant, scope: [String], at now: Int64) -> (access: String, refresh: String) {
+    /// Remembers an access token under `grant`, and makes the refresh token that goes with it: only if the user's absence was
+    /// granted, as `offline_access` (OpenID Connect Core §11).
+    func issueTokens(_ access: String, under grant: Grant, scope: [String], at now: Int64) -> String? {
         forgetExpired(at: now)
-        let access = RandomToken.make()
-        let refresh = RandomToken.make()
         accessTokens[access] = AccessToken(grantID: grant.id, scope: scope, expiresAt: now + lifetimes.accessToken)
+        guard grant.scope.contains("offline_access") else { return nil }
+        let refresh = RandomToken.make()
         refreshTokens[refresh] = RefreshToken(grantID: grant.id)
-        return (access, refresh)
+        return refresh
     }
 
     /// The device secret to return with an id_token: the presented one if it was made here for the same user, otherwise a

@@ -12,6 +12,15 @@ actor ProviderState {
     var accessTokens: [String: AccessToken] = [:]
     /// The subject whom each device secret was made for.
     var deviceSecrets: [String: String] = [:]
+    /// What each user allowed each client.
+    var consents: [Consent: Set<String>] = [:]
+    /// The newest step whose code each subject used: a code is good once (RFC 6238 §5.2).
+    var usedSteps: [String: Int64] = [:]
+
+    struct Consent: Hashable {
+        let subject: String
+        let clientID: String
+    }
 
     struct RefreshToken {
         let grantID: String

@@ -3,14 +3,19 @@ import AsyncHTTPClient
 import DevelopmentIdP
 import Foundation
 import Hummingbird
+import JOSE
 import Logging
 import NIOCore
 import NIOHTTP1
+import UnixSignals
 
 struct IdentityProviderCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "idp", abstract: "Run the development identity provider alone.",
-        discussion: "Writes a line to standard output when it accepts connections.")
+        discussion: """
+            Writes a line to standard output when it accepts connections. SIGHUP makes it sign with a new key; the older \
+            ones stay published.
+            """)
 
     @Option(help: "Its configuration, a JSON file.")
     var configuration: String
@@ -31,14 +36,26 @@ struct IdentityProviderCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try ProviderConfiguration(file: configuration)
-        let signingKey = try SigningKey(file: signingKey, algorithm: algorithm)
+        let signingKeys = try SigningKeys(file: signingKey, algorithm: algorithm)
         let logger = Logger(label: "identity-provider", factory: StreamLogHandler.standardError(label:))
         let logout = BackChannelLogout(
-            configuration, signingKey: signingKey, logger: logger, now: { Int64(time(nil)) }, deliver: Self.deliver)
+            configuration, signingKeys: signingKeys, logger: logger, now: { Int64(time(nil)) }, deliver: Self.deliver)
         let provider = DevelopmentIdentityProvider(
-            configuration, users: try UserDirectory(file: users), signingKey: signingKey,
+            configuration, users: try UserDirectory(file: users), signingKeys: signingKeys,
             sessionEndListeners: [logout], logger: logger)
         StandardError.write("\(configuration.issuer): \(DevelopmentIdentityProvider.warning)")
+        let hangups = await UnixSignalsSequence(trapping: .sighup)
+        let rotation = Task {
+            for await _ in hangups {
+                do {
+                    try signingKeys.rotate()
+                    logger.info("a new key signs", metadata: ["kid": "\(signingKeys.current.publicKey.keyID ?? "")"])
+                } catch {
+                    logger.error("the signing key could not be replaced: \(error)")
+                }
+            }
+        }
+        defer { rotation.cancel() }
         try await provider.application { _ in StandardOutput.write(DevelopmentEnvironment.readyLine) }.runService()
     }
 

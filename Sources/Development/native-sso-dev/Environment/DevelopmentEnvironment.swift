@@ -2,9 +2,9 @@ import BrokerHarness
 import Foundation
 import PrivateCluster
 
-/// Everything that runs: PostgreSQL, the identity provider, the broker, two resource servers.
+/// Everything that runs: PostgreSQL, two identity providers, the broker, two resource servers.
 ///
-/// The last four are processes of their own, so that each can be stopped, frozen or killed without the others noticing by
+/// All but the first are processes of their own, so that each can be stopped, frozen or killed without the others noticing by
 /// other means than a real one would have.
 actor DevelopmentEnvironment {
     /// What the identity provider and the servers write to standard output, once, when they accept connections.
@@ -13,6 +13,7 @@ actor DevelopmentEnvironment {
     let options: EnvironmentOptions
     let ports: Ports
     let layout: Layout
+    private let lifetimes: [(name: String, seconds: Int)]
     private let directory: WorkingDirectory
     private let tool: String
     private let brokerProgram: String
@@ -22,8 +23,14 @@ actor DevelopmentEnvironment {
     private var processes: [ManagedProcess] = []
 
     /// Makes the directory and starts nothing yet.
-    init(_ options: EnvironmentOptions, progress: @escaping @Sendable (String) -> Void) async throws {
+    ///
+    /// - Parameter lifetimes: Of the identity providers, in seconds, by the names of their file.
+    init(
+        _ options: EnvironmentOptions, lifetimes: [(name: String, seconds: Int)] = [],
+        progress: @escaping @Sendable (String) -> Void
+    ) async throws {
         self.options = options
+        self.lifetimes = lifetimes
         self.progress = progress
         tool = try BuildProducts.path(of: "native-sso-dev")
         brokerProgram = try BuildProducts.path(of: "native-sso")
@@ -47,26 +54,20 @@ actor DevelopmentEnvironment {
         self.cluster = cluster
         try await cluster.createDatabase(Self.database)
 
-        let issuer = "http://127.0.0.1:\(ports.identityProvider)"
-        progress("starting the identity provider at \(issuer)")
-        let provider = ProviderFile(
-            port: UInt16(ports.identityProvider), clients: SampleApp.all.map { ($0.clientID, $0.redirectURI) },
-            logoutURI: "http://127.0.0.1:\(ports.brokerInternal)/backchannel-logout")
-        try Data(provider.json).write(to: URL(filePath: layout.identityProviderConfiguration))
-        try await launch(
-            "identity-provider",
-            [
-                "idp", "--configuration", layout.identityProviderConfiguration, "--signing-key", layout.signingKey,
-                "--users", layout.users,
-            ])
+        let issuer = try await startProvider(
+            "identity-provider", at: ports.identityProvider, isPlain: false, layout.identityProviderConfiguration,
+            key: layout.signingKey)
+        let plain = try await startProvider(
+            "plain-identity-provider", at: ports.plainProvider, isPlain: true, layout.plainProviderConfiguration,
+            key: layout.plainSigningKey)
 
         progress("preparing the broker's database, keys and clients")
         let installation = try Installation(
-            files: configuration(of: issuer), on: cluster, database: Self.database, directory: layout.broker,
+            files: configuration(issuer, plain), on: cluster, database: Self.database, directory: layout.broker,
             serviceRole: Self.serviceRole, commandLog: layout.log("administration"))
         try await installation.command("migrate", "up")
         try await installation.command("key", "generate", "--use", "all")
-        try await SampleApp.register(with: installation, identityProvider: issuer)
+        try await SampleApp.register(with: installation, identityProvider: issuer, plain: plain)
         try await cluster.allowLogin(role: Self.serviceRole)
 
         progress("starting the broker at http://127.0.0.1:\(ports.brokerPublic)")
@@ -77,15 +78,20 @@ actor DevelopmentEnvironment {
         processes.append(broker.process)
         try await broker.untilReady()
 
-        for (name, port) in [("server-a", ports.serverA), ("server-b", ports.serverB)] {
+        let issuers = [
+            ("http://127.0.0.1:\(ports.brokerPublic)", "http://127.0.0.1:\(ports.brokerInternal)", ""),
+            (issuer, issuer, ""), (plain, plain, Self.plainPrefix),
+        ].flatMap { ["--issuer", $0, "--keys", "\($1)/.well-known/jwks.json", "--subject-prefix", $2] }
+        for (name, port, api) in [
+            ("server-a", ports.serverA, SampleAPI.a), ("server-b", ports.serverB, SampleAPI.b),
+        ] {
             progress("starting \(name) at http://127.0.0.1:\(port)")
             try await launch(
                 name,
                 [
-                    "server", "--name", name, "--port", String(port), "--issuer",
-                    "http://127.0.0.1:\(ports.brokerPublic)", "--keys",
-                    "http://127.0.0.1:\(ports.brokerInternal)/.well-known/jwks.json", "--audience", SampleApp.audience,
-                ])
+                    "server", "--name", name, "--port", String(port), "--audience", api.audience, "--scope", api.scope,
+                    "--path", api.path,
+                ] + issuers)
         }
         return EnvironmentDescription(
             layout: layout, ports: ports, brokerProgram: brokerProgram, clusterPasswordFile: cluster.passwordFile,
@@ -111,6 +117,32 @@ actor DevelopmentEnvironment {
     private static let database = "native_sso"
     private static let serviceRole = "native_sso_broker"
 
+    /// Put before each `sub` of the plain provider, so that its users are not taken for the other's.
+    static let plainPrefix = "plain|"
+
+    /// Starts an identity provider; returns its issuer.
+    private func startProvider(
+        _ name: String, at port: Int, isPlain: Bool, _ configuration: String, key: String
+    ) async throws -> String {
+        let issuer = "http://127.0.0.1:\(port)"
+        progress("starting the \(name) at \(issuer)")
+        var file = ProviderFile(
+            port: UInt16(port), clients: SampleApp.registrations(page: ports.page),
+            logoutURI: "http://127.0.0.1:\(ports.brokerInternal)/backchannel-logout")
+        file.isPlain = isPlain
+        file.resources = SampleAPI.all.map { ($0.audience, $0.scope) }
+        file.lifetimes = lifetimes
+        file.allowsUndottedSchemes = true
+        try Data(file.json).write(to: URL(filePath: configuration))
+        try await launch(
+            name,
+            [
+                "idp", "--configuration", configuration, "--signing-key", key, "--users", layout.users, "--algorithm",
+                "RS256",
+            ])
+        return issuer
+    }
+
     /// Starts one of our own programs.
     private func launch(_ name: String, _ arguments: [String]) async throws {
         try Task.checkCancellation()
@@ -119,14 +151,17 @@ actor DevelopmentEnvironment {
         try await process.waitForReadiness(Self.readyLine)
     }
 
-    private func configuration(of issuer: String) -> BrokerConfiguration {
-        var provider = BrokerConfiguration.Provider(issuer, profiles: options.profiles.map(\.rawValue))
-        provider.enrolsByExchange = true
-        provider.codeRelay = "{}"
+    private func configuration(_ issuer: String, _ plain: String) -> BrokerConfiguration {
+        let providers = [issuer, plain].map { issuer in
+            var provider = BrokerConfiguration.Provider(issuer, profiles: options.profiles.map(\.rawValue))
+            provider.enrolsByExchange = true
+            provider.codeRelay = "{}"
+            if issuer == plain { provider.subjectPrefix = Self.plainPrefix }
+            return provider
+        }
         var configuration = BrokerConfiguration(
-            issuer: "http://127.0.0.1:\(ports.brokerPublic)", providers: [provider])
+            issuer: "http://127.0.0.1:\(ports.brokerPublic)", providers: providers)
         configuration.accessTokenLifetime = options.accessTokenLifetime ?? 300
-        configuration.limits = [:]
         configuration.listen = (UInt16(ports.brokerPublic), UInt16(ports.brokerInternal))
         return configuration
     }

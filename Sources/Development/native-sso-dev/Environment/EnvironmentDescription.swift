@@ -1,3 +1,4 @@
+import BrokerHarness
 import StrictCoding
 
 /// Where everything is: what `up` prints, for people and programs. Holds no secret, only the paths of files that do.
@@ -13,9 +14,11 @@ struct EnvironmentDescription: Sendable {
     let processes: [String: Int32]
 
     var identityProvider: String { "http://127.0.0.1:\(ports.identityProvider)" }
+    var plainProvider: String { "http://127.0.0.1:\(ports.plainProvider)" }
     var broker: String { "http://127.0.0.1:\(ports.brokerPublic)" }
     var tokenEndpoint: String { broker + "/token" }
     var brokerInternal: String { "http://127.0.0.1:\(ports.brokerInternal)" }
+    var page: String { "http://127.0.0.1:\(ports.page)/" }
     var serverA: String { "http://127.0.0.1:\(ports.serverA)" }
     var serverB: String { "http://127.0.0.1:\(ports.serverB)" }
 
@@ -24,6 +27,7 @@ struct EnvironmentDescription: Sendable {
         var json = JSONWriter()
         json.object { json in
             json.member("ready", true)
+            json.member("page", page)
             json.member("directory", layout.directory)
             json.member("profiles", profiles.map(\.rawValue))
             json.member(
@@ -34,6 +38,14 @@ struct EnvironmentDescription: Sendable {
                     json.member("signing_key", layout.signingKey)
                     json.member("users", layout.users)
                     process("identity-provider", &json)
+                })
+            json.member(
+                "plain_identity_provider",
+                object: { json in
+                    json.member("issuer", plainProvider)
+                    json.member("configuration", layout.plainProviderConfiguration)
+                    json.member("signing_key", layout.plainSigningKey)
+                    process("plain-identity-provider", &json)
                 })
             json.member(
                 "broker",
@@ -59,15 +71,19 @@ struct EnvironmentDescription: Sendable {
             json.member(
                 "servers",
                 array: { json in
-                    for (name, address) in [("server-a", serverA), ("server-b", serverB)] {
+                    for (name, address, api) in [
+                        ("server-a", serverA, SampleAPI.a), ("server-b", serverB, SampleAPI.b),
+                    ] {
                         json.object { json in
                             json.member("name", name)
                             json.member("address", address)
+                            json.member("audience", api.audience)
+                            json.member("scope", api.scope)
+                            json.member("path", api.path)
                             process(name, &json)
                         }
                     }
                 })
-            json.member("audience", SampleApp.audience)
             json.member("group", SampleApp.group)
             json.member(
                 "clients",
@@ -82,6 +98,18 @@ struct EnvironmentDescription: Sendable {
                 })
         }
         return String(decoding: json.bytes, as: UTF8.self)
+    }
+
+    /// Runs the broker's command line as its operator.
+    func administer(_ arguments: [String]) async throws -> ManagedProcess.Outcome {
+        try await ManagedProcess.run(brokerProgram, ["--config", layout.administrationConfiguration] + arguments)
+    }
+
+    /// What `native-sso explain` says of one of the broker's answers; nil if the audit has nothing of it.
+    func explanation(of requestID: String) async throws -> String? {
+        let outcome = try await administer(["--json", "explain", requestID])
+        let events = try? JSONReader.parse(Array(outcome.output.utf8)).object?.array("events")
+        return events?.last?.object?.string("sentence")
     }
 
     private func process(_ name: String, _ json: inout JSONWriter) {

@@ -7,8 +7,8 @@ struct EnvironmentOptions: ParsableArguments {
 
     @Option(
         help: """
-            The first of five ports in a row; 0 for free ones. Default: 9000 for the identity provider, 8080 and 8081 for \
-            the broker, 9001 and 9002 for the servers.
+            The first of seven ports in a row; 0 for free ones. Default: 9000 for the identity provider, 8080 and 8081 for \
+            the broker, 9001 and 9002 for the servers, 9003 for an identity provider without Native SSO, 9004 for the page.
             """)
     var portBase: Int?
 
@@ -23,8 +23,8 @@ struct EnvironmentOptions: ParsableArguments {
     var accessTokenLifetime: Int?
 
     mutating func validate() throws {
-        if let portBase, portBase != 0, !(1024...65_531).contains(portBase) {
-            throw ValidationError("--port-base is 0 or between 1024 and 65531")
+        if let portBase, portBase != 0, !(1024...65_529).contains(portBase) {
+            throw ValidationError("--port-base is 0 or between 1024 and 65529")
         }
         // The bounds of the broker's own setting.
         guard (10...86_400).contains(accessTokenLifetime ?? 300) else {

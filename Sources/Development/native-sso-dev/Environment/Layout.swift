@@ -7,6 +7,9 @@ struct Layout: Sendable {
     var identityProvider: String { "\(directory)/identity-provider" }
     var identityProviderConfiguration: String { "\(identityProvider)/configuration.json" }
     var signingKey: String { "\(identityProvider)/signing-key.pem" }
+    var plainProviderConfiguration: String { "\(identityProvider)/plain-configuration.json" }
+    var plainSigningKey: String { "\(identityProvider)/plain-signing-key.pem" }
+    /// Of both.
     var users: String { "\(identityProvider)/users.json" }
 
     var broker: String { "\(directory)/broker" }

@@ -29,8 +29,26 @@ import Testing
         try await TestProvider.run(algorithm: algorithm) { provider in
             let response = try await provider.http.execute(uri: "/.well-known/jwks.json", method: .get)
             let keys = try JSONWebKeySet(document: response.body.readableBytesView)
-            #expect(keys.keys == [provider.signingKey.publicKey])
+            #expect(keys.keys == [provider.signingKeys.current.publicKey])
             #expect(keys.skipped.isEmpty)  // a private key would be skipped
+        }
+    }
+
+    @Test(arguments: SigningAlgorithm.allCases)
+    func aNewKeySignsAndTheOldOneStaysPublished(_ algorithm: SigningAlgorithm) async throws {
+        try await TestProvider.run(algorithm: algorithm) { provider in
+            let old = try await provider.redeem(try await TestBrowser(provider).code())
+            try provider.signingKeys.rotate()
+            let new = try await provider.redeem(try await TestBrowser(provider).code())
+            let kids = try [old, new].map { try CompactJWS(try #require($0.accessToken)).header.keyID }
+            #expect(Set(kids).count == 2 && kids[1] == provider.signingKeys.current.publicKey.keyID)
+            for answer in [old, new] {
+                #expect(try await provider.claims(answer.idToken).string("iss") == TestProvider.issuer)
+                #expect(try await provider.claims(answer.accessToken).string("iss") == TestProvider.issuer)
+            }
+            // The older id_token still serves as a hint.
+            let hint = "/logout?id_token_hint=\(try #require(old.idToken))"
+            #expect(try await TestBrowser(provider).get(hint).status == .ok)
         }
     }
 

@@ -75,9 +75,9 @@ import Testing
         try await TestProvider.run { provider in
             let browser = TestBrowser(provider)
             let planted = String(repeating: "A", count: 43)
-            await browser.set(cookie: "development_idp_session", planted)
+            await browser.set(cookie: "development_idp_session_0", planted)
             _ = try await browser.code()
-            #expect(await browser.cookies["development_idp_session"] != planted)
+            #expect(await browser.cookies["development_idp_session_0"] != planted)
         }
     }
 }

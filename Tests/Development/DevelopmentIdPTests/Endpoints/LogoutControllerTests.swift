@@ -21,7 +21,7 @@ import Testing
                 ]))
             let callback = try TestBrowser.callback(answer, at: "com.example.one:/bye")
             #expect(callback["state"] == "s")
-            #expect(await browser.cookies["development_idp_session"] == nil)
+            #expect(await browser.cookies["development_idp_session_0"] == nil)
             #expect(try await provider.refresh(tokens.refreshToken).error == "invalid_grant")
             let ended = EndedSession(
                 sid: try #require(claims.string("sid")), subject: "248289761001", clients: ["app-one"])

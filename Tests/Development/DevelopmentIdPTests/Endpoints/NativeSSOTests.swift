@@ -85,7 +85,8 @@ import Testing
 
     @Test func aRefreshKeepsTheSecretItIsSent() async throws {
         try await TestProvider.run { provider in
-            let first = try await provider.redeem(try await TestBrowser(provider).code(scope: "openid device_sso"))
+            let first = try await provider.redeem(
+                try await TestBrowser(provider).code(scope: "openid device_sso offline_access"))
             let answer = try await provider.token([
                 "grant_type": "refresh_token", "client_id": "app-one", "refresh_token": first.refreshToken ?? "",
                 "device_secret": first.deviceSecret ?? "",

@@ -16,7 +16,7 @@ import Testing
             #expect(answer.headers[values: try #require(HTTPField.Name("Pragma"))] == ["no-cache"])
             #expect(answer.json.string("token_type") == "Bearer")
             #expect(answer.json.number("expires_in")?.int64 == 300)
-            #expect(answer.json.string("scope") == "openid profile")
+            #expect(answer.json.string("scope") == "openid profile offline_access")
             let claims = try await provider.claims(answer.idToken)
             #expect(claims.string("iss") == TestProvider.issuer)
             #expect(claims.string("sub") == "248289761001")
@@ -119,7 +119,8 @@ import Testing
             #expect(try await provider.refresh(first.refreshToken, scope: "openid email").error == "invalid_scope")
             let narrow = try await provider.refresh(first.refreshToken, scope: "openid")
             #expect(narrow.json.string("scope") == "openid")
-            #expect(try await provider.refresh(narrow.refreshToken).json.string("scope") == "openid profile")
+            #expect(
+                try await provider.refresh(narrow.refreshToken).json.string("scope") == "openid profile offline_access")
         }
     }
 

@@ -9,10 +9,8 @@ struct Narrator: Sendable {
 
     func title(_ text: String) { write("\n\(text)") }
 
-    /// A numbered step; the numbers up to 10 are those of the profile's own drawing.
-    func step(_ number: Int, _ text: String) {
-        write("[\(number < 10 ? " " : "")\(number)] \(text)")
-    }
+    /// A step of a document, by the numbers of both.
+    func step(_ document: String, _ step: String, _ text: String) { write("\(document) \(step)  \(text)") }
 
     func note(_ text: String) { write("     \(text)") }
 
@@ -78,12 +76,12 @@ struct Narrator: Sendable {
         Parameter.scope,
     ]
 
-    private static func isPublic(_ name: String) -> Bool {
+    static func isPublic(_ name: String) -> Bool {
         [
             "grant_type", "client_id", "redirect_uri", "audience", "subject_token_type", "actor_token_type",
             "requested_token_type", "scope", "response_type", "code_challenge_method", "prompt", "iss", "token_type",
             "issued_token_type", "expires_in",
-            "error", "error_description",
+            "error", "error_description", "user", "source", "iss", "data", "records", "roles",
         ].contains(name)
     }
 }

@@ -1,8 +1,9 @@
+import BrokerHarness
 import NativeSSOClient
 import OAuthWire
 
 /// What one walk through the login and its exchange is about.
-enum DemonstratedProfile: Sendable {
+enum DemonstratedProfile: Sendable, CaseIterable {
     case deviceID
     case deviceSecret
     /// The current profile under the token type of its drafts 02 to 06. What follows the exchange is the same.
@@ -30,11 +31,58 @@ enum DemonstratedProfile: Sendable {
         }
     }
 
-    /// Of the login.
-    var scope: String {
+    /// Above its column of the table.
+    var label: String {
         switch self {
-        case .deviceID, .enrolled, .redeemed: "openid profile"
-        case .deviceSecret, .transitionalDeviceSecret: "openid profile device_sso"
+        case .deviceID: "2018"
+        case .deviceSecret: "current"
+        case .transitionalDeviceSecret: "drafts 02–06"
+        case .enrolled: "enrolled by id_token"
+        case .redeemed: "enrolled by code"
+        }
+    }
+
+    /// What a login asks for beside the usual.
+    var extraScope: String {
+        switch self {
+        case .deviceID, .enrolled, .redeemed: ""
+        case .deviceSecret, .transitionalDeviceSecret: " device_sso"
+        }
+    }
+
+    /// Step 0 of the profile's drawing: who makes the device value.
+    var deviceValue: String {
+        switch self {
+        case .deviceID: "app-one makes a device identifier"
+        case .deviceSecret, .transitionalDeviceSecret:
+            "app-one will ask for the scope device_sso: the IdP makes the device secret"
+        case .enrolled, .redeemed: "app-one asks for no device secret: its IdP would not know what that is"
+        }
+    }
+
+    /// Step 7.
+    var redemption: String {
+        switch self {
+        case .deviceID: "app-one redeems the code and sends its device identifier"
+        case .deviceSecret, .transitionalDeviceSecret: "app-one redeems the code"
+        case .enrolled: "app-one redeems the code and enrols the id_token at the broker"
+        case .redeemed: "app-one sends its code to the broker, which redeems it at the IdP"
+        }
+    }
+
+    var nativeProfile: NativeProfile {
+        switch self {
+        case .deviceID: .deviceID
+        case .transitionalDeviceSecret: .transitional
+        case .deviceSecret, .enrolled, .redeemed: .deviceSecret
+        }
+    }
+
+    /// The device value of a login as it is sent.
+    func deviceText(of login: SharedLogin) -> String {
+        switch login.device {
+        case .identifier(let identifier): identifier.text
+        case .secret(let secret), .transitionalSecret(let secret): secret.secret
         }
     }
 

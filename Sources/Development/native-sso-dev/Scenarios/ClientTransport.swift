@@ -1,0 +1,72 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NativeSSOAsyncHTTPClient
+import NativeSSOClient
+import OAuthWire
+
+/// The client library's requests over async-http-client.
+struct ClientTransport: HTTPTransport {
+    /// Sees each request with its answer.
+    let watch: @Sendable (TransportRequest, TransportResponse) -> Void
+    /// Who sends, for ``observe``.
+    var from = ""
+    /// Sees it as it went over the wire. What it throws, the app sees instead of the answer.
+    var observe: @Sendable (Exchange) throws -> Void = { _ in }
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        let response = try await AsyncHTTPClientTransport(PlainHTTP.client, timeout: .seconds(10)).send(request)
+        watch(request, response)
+        try observe(
+            Exchange(
+                from: from, method: request.method, address: request.address, fields: request.fields,
+                form: request.body, status: response.status, answerFields: response.fields, answer: response.body))
+        return response
+    }
+}
+
+/// The HTTP client of the apps. It follows no redirects, because a token endpoint never sends one.
+enum PlainHTTP {
+    static let client = HTTPClient(
+        eventLoopGroup: HTTPClient.defaultEventLoopGroup,
+        configuration: configuration)
+
+    private static var configuration: HTTPClient.Configuration {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        // Everything is on this machine, or not there.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return configuration
+    }
+}
+
+enum Expiry {
+    /// Returns when the clock says that `expiry` (seconds since 1970) has passed.
+    static func wait(until expiry: Int64) async throws {
+        while case let now = Int64(time(nil)), now <= expiry {
+            try await Task.sleep(for: .seconds(expiry - now + 1))
+        }
+    }
+}
+
+/// One request to a resource server.
+struct ServerCall {
+    let address: String
+    /// nil: none is sent.
+    let token: Credential?
+
+    func run(
+        from: String = "", observe: @Sendable (Exchange) throws -> Void = { _ in }
+    ) async throws -> (status: Int, body: String) {
+        var request = HTTPClientRequest(url: address)
+        if let token { request.headers.add(name: "authorization", value: "Bearer \(token.secret)") }
+        let response = try await PlainHTTP.client.execute(request, timeout: .seconds(10))
+        let body = try await response.body.collect(upTo: 64 << 10)
+        let status = Int(response.status.code)
+        try observe(
+            Exchange(
+                from: from, address: address, fields: Array(request.headers), status: status,
+                answerFields: Array(response.headers), answer: Array(body.readableBytesView)))
+        return (status, String(buffer: body))
+    }
+}

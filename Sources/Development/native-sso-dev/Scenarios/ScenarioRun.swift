@@ -1,0 +1,267 @@
+import BrokerHarness
+import DevelopmentIdP
+import Foundation
+import JOSE
+import NativeSSOClient
+import OAuthWire
+import StrictCoding
+import Synchronization
+import TokenVerifier
+
+/// One walk through every scenario, over HTTP, with real processes, in one way to share a login.
+actor ScenarioRun {
+    let description: EnvironmentDescription
+    let profile: DemonstratedProfile
+    let device: Device
+    nonisolated let narrator: Narrator
+    /// Requests to token endpoints so far.
+    private let tokenRequests = Mutex(0)
+    /// The logins that the scenarios build on, by the app.
+    private var logins: [String: Login] = [:]
+    /// When a walk begins, two apps log in whose refresh tokens expire on the way.
+    private var expiring: [String: Login] = [:]
+    let users: UserDirectory
+
+    private nonisolated let observe: @Sendable (Exchange) throws -> Void
+
+    /// - Parameters:
+    ///   - directory: Of the device, below the others' directory.
+    ///   - observe: Sees every request of the apps; see ``ClientTransport/observe``.
+    init(
+        description: EnvironmentDescription, profile: DemonstratedProfile, directory: String? = nil,
+        write: @escaping @Sendable (String) -> Void, observe: @escaping @Sendable (Exchange) throws -> Void = { _ in }
+    ) throws {
+        self.description = description
+        self.profile = profile
+        self.observe = observe
+        device = try Device(directory: "\(description.layout.device)/\(directory ?? "\(profile)")")
+        narrator = Narrator(write: write)
+        users = try UserDirectory(file: description.layout.users)
+    }
+
+    /// An app with the tokens of its login.
+    struct Login: Sendable {
+        let app: SampleApp
+        let attempt: LoginAttempt
+        /// Has the cookie of the session.
+        let browser: UserAgent
+        /// The identity provider's.
+        let tokens: TokenSet
+        let shared: SharedLogin
+    }
+
+    // MARK: Who is who
+
+    /// Of the identity provider of this walk.
+    nonisolated var issuer: String { profile.isEnrolled ? description.plainProvider : description.identityProvider }
+    /// Of the id_token that the apps share.
+    nonisolated var sharedIssuer: String { profile.isEnrolled ? description.broker : description.identityProvider }
+
+    nonisolated var provider: IdentityProvider {
+        IdentityProvider(
+            issuer: issuer, authorizationEndpoint: issuer + "/authorize", tokenEndpoint: issuer + "/token")
+    }
+
+    /// Sends to any token endpoint, and tells of it.
+    private nonisolated func transport(of app: SampleApp) -> any HTTPTransport {
+        ClientTransport(
+            watch: { [self] request, response in
+                tokenRequests.withLock { $0 += 1 }
+                narrator.tokenRequest(request, response)
+            }, from: app.clientID, observe: observe)
+    }
+
+    nonisolated var tokenRequestCount: Int { tokenRequests.withLock { $0 } }
+
+    nonisolated func endpoint(of app: SampleApp, atBroker: Bool) -> TokenEndpoint {
+        TokenEndpoint(
+            address: atBroker ? description.tokenEndpoint : provider.tokenEndpoint, clientID: app.clientID,
+            identification: profile.identification, transport: transport(of: app))
+    }
+
+    /// Starts the app. Its memory is empty; its keychain holds what an earlier start left there.
+    func start(_ app: SampleApp) throws -> AppTokens {
+        AppTokens(
+            endpoint: endpoint(of: app, atBroker: true), issuer: sharedIssuer, shared: device.shared,
+            own: try device.keychain(of: app), now: { Int64(time(nil)) })
+    }
+
+    nonisolated func now() -> Int64 { Int64(time(nil)) }
+
+    // MARK: Logins
+
+    /// What every login of the documents asks for, and what this walk needs beside it.
+    nonisolated var scope: String {
+        "openid profile email offline_access \(SampleAPI.a.scope) \(SampleAPI.b.scope)" + profile.extraScope
+    }
+
+    func login(of app: SampleApp) throws -> Login {
+        guard let login = logins[app.clientID] else { throw StepFailure("\(app.clientID) is not logged in") }
+        return login
+    }
+
+    func keep(_ login: Login) { logins[login.app.clientID] = login }
+
+    /// The login whose refresh token has expired by the time this returns.
+    func expiredLogin(of app: SampleApp) async throws -> Login {
+        guard let login = expiring[app.clientID], let token = login.tokens.idToken,
+            let issued = TokenClaims.read(token)?.number("iat")?.wholeSeconds
+        else { throw StepFailure("\(app.clientID) did not log in when the walk began") }
+        try await Expiry.wait(until: issued + Int64(DemoCommand.refreshTokenLifetime))
+        return login
+    }
+
+    func prepare() async throws {
+        for app in [SampleApp.mobile, .client] { expiring[app.clientID] = try await logIn(app) }
+    }
+
+    func attempt(for app: SampleApp, scope: String? = nil) -> LoginAttempt {
+        LoginAttempt(
+            provider: provider, clientID: app.clientID, redirectURI: app.redirectURI, scope: scope ?? self.scope)
+    }
+
+    /// A whole login, without a word about it.
+    func logIn(
+        _ app: SampleApp, as user: String = "alice", scope: String? = nil, browser: UserAgent = UserAgent()
+    ) async throws -> Login {
+        let attempt = attempt(for: app, scope: scope)
+        let page = try await form(of: attempt, in: browser, prompt: "login")
+        return try await finish(app, attempt, try await fillIn(page, as: user, in: browser), browser)
+    }
+
+    /// The page that an authorization request leads to.
+    func form(
+        of attempt: LoginAttempt, in browser: UserAgent, prompt: String? = nil, contextClasses: [String] = []
+    ) async throws -> UserAgent.Page {
+        let address = attempt.address(prompt: prompt, contextClasses: contextClasses)
+        guard case .page(let page) = try await browser.open(address), page.status == 200 else {
+            throw StepFailure("the identity provider shows no page")
+        }
+        return page
+    }
+
+    /// The user fills in the login form; the address that the app receives.
+    func fillIn(_ page: UserAgent.Page, as name: String = "alice", in browser: UserAgent) async throws -> String {
+        let user = try user(name)
+        return try callback(
+            of: try await browser.submit(page, ["username": user.username, "password": user.password]))
+    }
+
+    func user(_ name: String) throws -> User {
+        guard let user = users.users.first(where: { $0.username == name }) else {
+            throw StepFailure("\(description.layout.users) names no \(name)")
+        }
+        return user
+    }
+
+    /// The address that the app receives.
+    func callback(of outcome: UserAgent.Outcome) throws -> String {
+        guard case .app(let callback) = outcome else { throw StepFailure("the browser does not lead back to the app") }
+        return callback
+    }
+
+    /// The app takes its code where this walk takes it.
+    func finish(
+        _ app: SampleApp, _ attempt: LoginAttempt, _ callback: String, _ browser: UserAgent
+    ) async throws -> Login {
+        let code = try attempt.code(from: callback)
+        let (tokens, shared) = try await redeem(code, of: attempt, for: app)
+        return Login(app: app, attempt: attempt, browser: browser, tokens: tokens, shared: shared)
+    }
+
+    private func redeem(
+        _ code: Credential, of attempt: LoginAttempt, for app: SampleApp
+    ) async throws -> (TokenSet, SharedLogin) {
+        if profile == .redeemed {
+            let (shared, tokens) = try await endpoint(of: app, atBroker: true).enrol(
+                code, of: attempt, issuer: description.broker, at: now())
+            return (tokens, shared)
+        }
+        let identifier = profile == .deviceID ? DeviceIdentifier() : nil
+        let tokens = try await endpoint(of: app, atBroker: false).redeem(
+            code, of: attempt, device: identifier, at: now())
+        guard let idToken = tokens.idToken else { throw StepFailure("there is no id_token") }
+        switch (profile, identifier, tokens.deviceSecret) {
+        case (.deviceID, let identifier?, _):
+            return (tokens, SharedLogin(idToken: idToken, device: .identifier(identifier)))
+        case (.deviceSecret, _, let secret?): return (tokens, SharedLogin(idToken: idToken, device: .secret(secret)))
+        case (.transitionalDeviceSecret, _, let secret?):
+            return (tokens, SharedLogin(idToken: idToken, device: .transitionalSecret(secret)))
+        case (.enrolled, _, _):
+            return (tokens, try await endpoint(of: app, atBroker: true).enrol(idToken, issuer: issuer))
+        default: throw StepFailure("there is no device_secret")
+        }
+    }
+
+    // MARK: Requests
+
+    /// Asks an API, and tells of it; status and body of its answer.
+    @discardableResult
+    nonisolated func call(
+        _ api: SampleAPI, with token: Credential?, by app: SampleApp, expecting status: Int = 200
+    ) async throws -> JSONObject? {
+        let answer = try await ask(api, with: token, by: app)
+        try expect(answer.status == status, "\(api.path) answers \(status), not \(answer.status)")
+        return (try? JSONReader.parse(Array(answer.body.utf8)))?.object
+    }
+
+    nonisolated func ask(
+        _ api: SampleAPI, with token: Credential?, by app: SampleApp
+    ) async throws -> (status: Int, body: String) {
+        let server = api.audience == SampleAPI.a.audience ? description.serverA : description.serverB
+        let answer = try await ServerCall(address: server + api.path, token: token).run(
+            from: app.clientID, observe: observe)
+        let credentials = token.map { " Bearer \(Narrator.short($0.secret))" } ?? ""
+        narrator.note("\(app.clientID): GET \(server)\(api.path)\(credentials) ← \(answer.status) \(answer.body)")
+        return answer
+    }
+
+    /// The claims of a token, once its signature is found to be its issuer's.
+    nonisolated func verifiedClaims(_ token: Credential, type: String? = nil) async throws -> JSONObject {
+        let issuer = TokenClaims.read(token)?.string("iss")
+        let keys = issuer == description.broker ? description.brokerInternal : self.issuer
+        guard let loader = HTTPKeySetLoader(keys + "/.well-known/jwks.json") else { throw StepFailure("no key set") }
+        let set = try JSONWebKeySet(document: try await loader.load().octets)
+        let jws = try CompactJWS(token.secret)
+        if let type { try expect(jws.header.hasType(type), "typ is \(type)") }
+        return try jws.verified(by: set, allowing: [.rs256, .es256]).claims
+    }
+
+    /// The refusal that `work` ends in.
+    func expectRefusal<Value: Sendable>(
+        _ code: OAuthErrorCode, _ work: () async throws(ClientError) -> Value
+    ) async throws {
+        let expectation = "it is refused with \(code.rawValue)"
+        do throws(ClientError) {
+            _ = try await work()
+        } catch {
+            guard case .refused(let refusal) = error else { throw StepFailure("\(expectation), not: \(error)") }
+            try expect(refusal.code == code, "\(expectation), not \(refusal.error)")
+            narrator.note("refused as it should be: \(refusal.status) \(refusal.error)")
+            if let reason = try await explanation(of: refusal.requestID) { narrator.note("explain: \(reason)") }
+            return
+        }
+        throw StepFailure("\(expectation), but it was not refused")
+    }
+
+    nonisolated func expectCallback(_ expected: CallbackError, _ callback: String, of attempt: LoginAttempt) throws {
+        do throws(CallbackError) {
+            _ = try attempt.code(from: callback)
+        } catch {
+            narrator.note("the app gives up: \(error)")
+            return try expect(error == expected, "\(expected), not \(error)")
+        }
+        throw StepFailure("the app does not take \(Narrator.address(callback))")
+    }
+
+    /// What `native-sso explain` says of one of the broker's answers.
+    nonisolated func explanation(of requestID: String?) async throws -> String? {
+        guard let requestID else { return nil }
+        return try await description.explanation(of: requestID)
+    }
+
+    /// Runs the broker's command line as its operator.
+    nonisolated func administer(_ arguments: String...) async throws -> ManagedProcess.Outcome {
+        try await description.administer(arguments)
+    }
+}
