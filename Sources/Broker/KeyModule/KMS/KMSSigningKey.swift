@@ -34,10 +34,10 @@ final class KMSSigningKey: SigningKey {
     ) async throws(KeyError) -> JSONWebKey {
         guard KMSReference.isKeyID(id) else { throw .badReference(KMSReference.prefix + id) }
         let answer = try await client.call("GetPublicKey", about: id) { json in json.member("KeyId", id) }
-        guard let der = answer.string("PublicKey").flatMap({ Base64.decode($0) }) else {
-            throw client.nonsense("no PublicKey of a key")
-        }
-        guard answer.strings("SigningAlgorithms")?.contains(where: { kind.name.hasSameOctets(as: $0) }) == true else {
+        guard let der = answer.string("PublicKey").flatMap({ Base64.decode($0) }),
+            let names = answer.strings("SigningAlgorithms")
+        else { throw client.nonsense("no PublicKey of a key") }
+        guard names.contains(where: { kind.name.hasSameOctets(as: $0) }) else {
             throw .kms(.wrongKind(id, expected: algorithm.rawValue))
         }
         guard let key = EVPKey(subjectPublicKeyInfo: der), (try? key.algorithms.contains(algorithm)) == true else {
