@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import Glibc
 import KeyModule
 import NativeSSO
 import RegularFiles
@@ -120,13 +120,19 @@ private struct AuditVerificationReport: ObjectResult {
 }
 
 extension AuditCheckpoint {
+    /// In octets. A year of seals is a tenth of it.
+    private static let longestFile = 512 << 20
+
     /// JSON lines with `seal` and `chain`. Other lines of a log are passed over.
     fileprivate static func read(file: String) throws(CommandFailure) -> [AuditCheckpoint] {
-        guard let octets = FileManager.default.contents(atPath: file) else {
-            throw .usage("the file of --checkpoints cannot be read: \(file)")
+        let octets: [UInt8]
+        do throws(RegularFile.Failure) {
+            octets = try RegularFile.read(file, limit: longestFile).octets
+        } catch {
+            throw .usage("the file of --checkpoints cannot be read: \(file): \(error)")
         }
         let found = octets.split(separator: UInt8(ascii: "\n")).compactMap { line -> AuditCheckpoint? in
-            guard let object = try? JSONReader.parse(Array(line)).object,
+            guard let object = try? JSONReader.parse(line).object,
                 let number = object.number("seal")?.int64,
                 let chain = object.string("chain").flatMap({ Hexadecimal.decode($0) })
             else { return nil }
