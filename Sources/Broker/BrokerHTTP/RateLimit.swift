@@ -19,6 +19,13 @@ package struct RateLimit: Sendable, Hashable {
     ///   - period: More than zero.
     package init(_ count: Int, per period: Duration) { self.init(burst: count, interval: period / count) }
 
+    /// - Parameter due: The state of one bucket; `nil` at first.
+    func admits(_ due: inout ContinuousClock.Instant?, at now: ContinuousClock.Instant) -> Bool {
+        let next = max(due ?? now, now)
+        guard now.duration(to: next) <= interval * (burst - 1) else { return false }
+        due = next.advanced(by: interval)
+        return true
+    }
 }
 
 /// The same limit in nanoseconds since an arbitrary instant, for tables of many buckets.

@@ -21,24 +21,21 @@ final class AuditLimit: Sendable {
     }
 
     private struct State {
-        var unproven: Int64 = 0
-        var repeated: [Key: Int64] = [:]
+        var unproven: ContinuousClock.Instant?
+        var repeated: [Key: ContinuousClock.Instant] = [:]
     }
 
-    private let start = ContinuousClock.now
-    private let rules = (unproven: BucketRule(AuditLimit.unproven), repeated: BucketRule(AuditLimit.repeated))
     private let state = Mutex(State())
 
     /// - Parameter presented: The refresh token or subject token of the request, if it was read, or the used assertion.
     func admits(_ refusal: Refusal, of presented: Credential?, at now: ContinuousClock.Instant) -> Bool {
-        let now = start.duration(to: now).nanoseconds
         guard refusal.followsProof, let presented else {
-            return state.withLock { rules.unproven.charge(&$0.unproven, at: now) == 0 }
+            return state.withLock { Self.unproven.admits(&$0.unproven, at: now) }
         }
         let key = Key(credential: presented.familyHash, reason: refusal.reason)
         return state.withLock { state in
             if state.repeated.count >= Self.mostCredentials, state.repeated[key] == nil { state.repeated = [:] }
-            return rules.repeated.charge(&state.repeated[key, default: 0], at: now) == 0
+            return Self.repeated.admits(&state.repeated[key], at: now)
         }
     }
 }
