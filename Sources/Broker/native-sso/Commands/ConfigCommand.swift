@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 import Glibc
 import NativeSSO
 import PostgresClient
@@ -108,7 +108,7 @@ extension ConfigCommand {
         @OptionGroup var options: GlobalOptions
 
         func run() async throws {
-            let schema = try KeyDescription.schema(
+            let schema = KeyDescription.schema(
                 "native-sso configuration", of: KeyDescription.all, haveVariables: true)
             try StandardStream.output.write(Array(schema.utf8) + [UInt8(ascii: "\n")])
         }

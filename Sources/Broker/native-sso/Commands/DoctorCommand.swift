@@ -1,6 +1,5 @@
 import ArgumentParser
 import BrokerHTTP
-import Foundation
 import KeyModule
 import NativeSSO
 import PostgresClient

@@ -1,5 +1,5 @@
-import Foundation
 import NativeSSO
+import StrictCoding
 import YAML
 
 /// The values that a key takes. The guide's reference and the JSON schema come from it.
@@ -58,28 +58,30 @@ extension KeyDescription {
     // MARK: JSON schema
 
     /// - Parameter haveVariables: Whether variables can set keys too. Such a key is not required in the file.
-    static func schema(_ title: String, of keys: [KeyDescription], haveVariables: Bool) throws -> String {
-        let schema: [String: Any] = [
-            "$schema": "https://json-schema.org/draft/2020-12/schema", "title": title,
-        ].merging(object(of: "", keys, haveVariables)) { $1 }
-        let data = try JSONSerialization.data(
-            withJSONObject: schema, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
-        return String(decoding: data, as: UTF8.self)
+    static func schema(_ title: String, of keys: [KeyDescription], haveVariables: Bool) -> String {
+        var schema = object(of: "", keys, haveVariables)
+        schema["$schema"] = .string("https://json-schema.org/draft/2020-12/schema")
+        schema["title"] = .string(title)
+        return JSONValue.object(schema).pretty()
     }
 
-    private static func object(of section: String, _ keys: [KeyDescription], _ haveVariables: Bool) -> [String: Any] {
+    private static func object(of section: String, _ keys: [KeyDescription], _ haveVariables: Bool) -> JSONObject {
         let members = keys.filter { $0.section == section }
-        var properties: [String: Any] = [:]
-        for key in members { properties[key.name] = key.schema { object(of: $0, keys, haveVariables) } }
-        var schema: [String: Any] = ["type": "object", "additionalProperties": false, "properties": properties]
-        let required = members.filter { $0.isRequired && !(haveVariables && $0.hasVariable) }.map(\.name)
-        if !required.isEmpty { schema["required"] = required }
+        var properties = JSONObject()
+        for key in members {
+            properties[key.name] = .object(key.schema { object(of: $0, keys, haveVariables) })
+        }
+        var schema = JSONObject([
+            "type": .string("object"), "additionalProperties": .bool(false), "properties": .object(properties),
+        ])
+        let required = members.filter { $0.isRequired && !(haveVariables && $0.hasVariable) }
+        if !required.isEmpty { schema["required"] = .array(required.map { .string($0.name) }) }
         return schema
     }
 
-    private func schema(_ object: (String) -> [String: Any]) -> [String: Any] {
+    private func schema(_ object: (String) -> JSONObject) -> JSONObject {
         var schema = form.schema { object(inside) }
-        schema["description"] = help
+        schema["description"] = .string(help)
         // The default of a URL depends on other keys.
         if let standard, form != .url { schema["default"] = form.typed(standard) }
         return schema
@@ -87,27 +89,71 @@ extension KeyDescription {
 }
 
 extension KeyDescription.Form {
-    fileprivate func typed(_ text: String) -> Any {
+    fileprivate func typed(_ text: String) -> JSONValue {
         switch self {
-        case .flag: text == "true"
-        case .integer: Int(text) ?? 0
-        case .section, .url, .path, .rate, .duration, .choice, .text, .list, .orNone: text
+        case .flag: .bool(text == "true")
+        case .integer: .number(JSONNumber(Int64(text) ?? 0))
+        case .section, .url, .path, .rate, .duration, .choice, .text, .list, .orNone: .string(text)
         }
     }
 
-    fileprivate func schema(_ object: () -> [String: Any]) -> [String: Any] {
-        switch self {
+    fileprivate func schema(_ object: () -> JSONObject) -> JSONObject {
+        func text(_ pattern: String) -> JSONObject {
+            JSONObject(["type": .string("string"), "pattern": .string(pattern)])
+        }
+        return switch self {
         case .section: object()
-        case .flag: ["type": "boolean"]
-        case .url: ["type": "string", "format": "uri"]
-        case .path: ["type": "string", "pattern": "^(/|credential:)"]
-        case .rate: ["type": "string", "pattern": "^(off|[0-9]+/[0-9]+[dhms])$"]
-        case .duration: ["type": "string", "pattern": "^[0-9]+[dhms]$"]
-        case .integer(let bounds): ["type": "integer", "minimum": bounds.lowerBound, "maximum": bounds.upperBound]
-        case .choice(let names): ["type": "string", "enum": names]
-        case .text: ["type": "string"]
-        case .list(let form): ["type": "array", "items": form.schema(object)]
-        case .orNone(let form): ["anyOf": [form.schema(object), ["const": "none"]]]
+        case .flag: JSONObject(["type": .string("boolean")])
+        case .url: JSONObject(["type": .string("string"), "format": .string("uri")])
+        case .path: text("^(/|credential:)")
+        case .rate: text("^(off|[0-9]+/[0-9]+[dhms])$")
+        case .duration: text("^[0-9]+[dhms]$")
+        case .integer(let bounds):
+            JSONObject([
+                "type": .string("integer"), "minimum": .number(JSONNumber(Int64(bounds.lowerBound))),
+                "maximum": .number(JSONNumber(Int64(bounds.upperBound))),
+            ])
+        case .choice(let names):
+            JSONObject(["type": .string("string"), "enum": .array(names.map { .string($0) })])
+        case .text: JSONObject(["type": .string("string")])
+        case .list(let form):
+            JSONObject(["type": .string("array"), "items": .object(form.schema(object))])
+        case .orNone(let form):
+            JSONObject([
+                "anyOf": .array([.object(form.schema(object)), .object(JSONObject(["const": .string("none")]))])
+            ])
+        }
+    }
+}
+
+extension JSONObject {
+    fileprivate init(_ members: KeyValuePairs<String, JSONValue>) {
+        self.init()
+        for (name, value) in members { self[name] = value }
+    }
+}
+
+extension JSONValue {
+    /// One member or element a line, members by name: for people, and for a file under version control.
+    fileprivate func pretty(_ indent: String = "") -> String {
+        let inner = indent + "  "
+        func block(_ open: String, _ close: String, _ parts: [String]) -> String {
+            "\(open)\n\(parts.map { inner + $0 }.joined(separator: ",\n"))\n\(indent)\(close)"
+        }
+        func written(_ value: JSONValue) -> String {
+            var json = JSONWriter()
+            json.value(value)
+            return String(decoding: json.bytes, as: UTF8.self)
+        }
+        return switch self {
+        case .object(let object):
+            block(
+                "{", "}",
+                object.members.sorted { $0.name < $1.name }.map {
+                    "\(written(.string($0.name))) : \($0.value.pretty(inner))"
+                })
+        case .array(let elements): block("[", "]", elements.map { $0.pretty(inner) })
+        case .null, .bool, .number, .string: written(self)
         }
     }
 }

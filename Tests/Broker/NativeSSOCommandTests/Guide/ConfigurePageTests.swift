@@ -66,7 +66,7 @@ extension GuidePageTests {
                 scopes: [{scope: payments}]
                 """, path: "sample.yaml")
         try file.check()
-        let schema = try KeyDescription.schema(
+        let schema = KeyDescription.schema(
             "native-sso registry file", of: file.problems.keys, haveVariables: false)
         try GuidePage.expect(schema + "\n", in: GuidePage.folder.appending(path: "registry.schema.json"))
     }
