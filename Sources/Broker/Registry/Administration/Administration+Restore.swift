@@ -2,7 +2,7 @@ package import NativeSSO
 package import PostgresClient
 
 /// Whether the database has what a journal outside it has.
-package struct JournalCheck: Sendable {
+package struct EventLookup: Sendable {
     private let database: any StatementExecutor
 
     package init(database: any StatementExecutor) {

@@ -25,7 +25,7 @@ struct Broker: Sendable {
     /// the rest.
     let shared: BoundedExecutor
     /// `nil`: none is configured.
-    let journal: EndJournal?
+    let journal: EndLog?
     let logouts: any LogoutRegistry
     let ring: KeyRing
     let keys: KeyRefresh
@@ -60,7 +60,7 @@ struct Broker: Sendable {
         tls = configuration.tlsFiles.map { $0.map { CurrentTLSIdentity($0.identity) } }
         let provider = try configuration.keys.provider()
         try provider.check()
-        try configuration.audit.journal.map { try EndJournal(path: $0).check() }
+        try configuration.audit.journal.map { try EndLog(path: $0).check() }
         let connection = try configuration.database.connection(pool: configuration.database.pool)
 
         // Nothing below may throw: HTTP clients must be shut down before release.
@@ -70,7 +70,7 @@ struct Broker: Sendable {
         let pool = ConnectionPool(connection, history: history) { connections.note($0) }
         self.pool = pool
         shared = BoundedExecutor(pool, atOnce: max(configuration.database.pool - 2, 1))
-        let journal = configuration.audit.journal.map { EndJournal(path: $0) }
+        let journal = configuration.audit.journal.map { EndLog(path: $0) }
         self.journal = journal
         let logouts = PostgresLogoutRegistry(
             database: databaseTimes.measuring(.logout, on: shared), atOnce: max(configuration.database.pool * 3 / 8, 1))

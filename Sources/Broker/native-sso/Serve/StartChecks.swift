@@ -15,7 +15,7 @@ struct StartChecks: Service {
 
     let configuration: Configuration
     let database: any StatementExecutor
-    let journal: EndJournal?
+    let journal: EndLog?
     let logger: Logger
 
     /// - Returns: Whether the database has answered.
@@ -30,7 +30,7 @@ struct StartChecks: Service {
         guard conflicts.isEmpty else { throw .refused(conflicts.map(\.sentence).joined(separator: "\n")) }
         guard (try? await store.record(configuration.usedPrefixes)) != nil else { return false }
         if let journal, let last = try journal.lastEvent() {
-            guard let lacks = try? await JournalCheck(database: database).lacks(last.request, at: last.at) else {
+            guard let lacks = try? await EventLookup(database: database).lacks(last.request, at: last.at) else {
                 return false
             }
             guard !lacks else { throw .refused(journal.refusal(last.at)) }
@@ -53,7 +53,7 @@ struct StartChecks: Service {
     }
 }
 
-extension EndJournal {
+extension EndLog {
     /// - Parameter instant: Of the last event.
     fileprivate func refusal(_ instant: UnixTime) -> String {
         "the database lacks an end of \(instant.rfc3339) that \(path) has: it was restored to an earlier moment, or it is "

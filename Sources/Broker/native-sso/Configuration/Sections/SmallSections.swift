@@ -37,7 +37,7 @@ extension Configuration.Log {
 extension Configuration {
     /// `audit`: what is kept outside the database.
     struct Audit: Sendable, Hashable {
-        /// See ``EndJournal``; `nil`: there is none.
+        /// See ``EndLog``; `nil`: there is none.
         let journal: String?
 
         init(reading section: Section) {

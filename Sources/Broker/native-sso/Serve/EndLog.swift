@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// A line is on the disk before its answer is sent. If the disk takes no line, no end is acknowledged: the lines wait in
 /// memory, and the next call writes them first. So an end that is asked for once more is in the file, too.
-final class EndJournal: Sendable {
+final class EndLog: Sendable {
     let path: String
     /// Lines that are not on the disk yet.
     private let waiting = Mutex<[UInt8]>([])
@@ -136,7 +136,7 @@ final class EndJournal: Sendable {
     }
 }
 
-extension EndJournal {
+extension EndLog {
     /// One event. Its members are those of `audit list --json`.
     struct Event: Sendable {
         let kind: AuditKind
@@ -168,7 +168,7 @@ extension EndJournal {
     }
 }
 
-extension EndJournal.Event {
+extension EndLog.Event {
     /// A logout or a security event of an identity provider, with all that is needed to repeat it.
     fileprivate init(_ logout: LogoutRecord, at now: UnixTime) {
         var json = JSONWriter()
@@ -188,12 +188,12 @@ extension EndJournal.Event {
 /// Ends of identity providers, in the journal before they are acknowledged.
 struct JournalledLogouts: LogoutRegistry {
     let registry: any LogoutRegistry
-    let journal: EndJournal
+    let journal: EndLog
     let clock: any WallClock
 
     func end(_ logout: LogoutRecord) async throws(PortError) -> Int64? {
         let ended = try await registry.end(logout)
-        try await journal.append(ended == nil ? [] : [EndJournal.Event(logout, at: clock.now)])
+        try await journal.append(ended == nil ? [] : [EndLog.Event(logout, at: clock.now)])
         return ended
     }
 }
@@ -201,12 +201,12 @@ struct JournalledLogouts: LogoutRegistry {
 /// Ends of apps, in the journal before they are acknowledged.
 struct JournalledRevocations: RevocationRegistry {
     let registry: any RevocationRegistry
-    let journal: EndJournal
+    let journal: EndLog
     let clock: any WallClock
 
     func end(_ grant: UniqueID, of client: ClientID, requestID: UniqueID) async throws(PortError) -> GrantEnd {
         let end = try await registry.end(grant, of: client, requestID: requestID)
-        let event = EndJournal.Event(
+        let event = EndLog.Event(
             kind: .grantRevoked, requestID: requestID, occurredAt: clock.now, client: client, grant: grant,
             reason: "app")
         try await journal.append(end == .ended ? [event] : [])
@@ -220,7 +220,7 @@ struct JournalledRevocations: RevocationRegistry {
         let now = clock.now
         try await journal.append(
             ended.map { session in
-                EndJournal.Event(
+                EndLog.Event(
                     kind: .sessionEnded, requestID: requestID, occurredAt: now, client: client, session: session,
                     reason: "app")
             })
@@ -237,7 +237,7 @@ struct JournalledRevocations: RevocationRegistry {
 /// Revocations of grants whose refresh token shows a copy, in the journal before they are answered.
 struct JournalledGrants: GrantRegistry {
     let registry: any GrantRegistry
-    let journal: EndJournal
+    let journal: EndLog
 
     func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts {
         try await registry.admit(admission)
@@ -247,7 +247,7 @@ struct JournalledGrants: GrantRegistry {
         let facts = try await registry.rotate(rotation)
         guard facts.effect == .revoked else { return facts }
         try await journal.append([
-            EndJournal.Event(
+            EndLog.Event(
                 kind: .grantRevoked, requestID: rotation.request.requestID, occurredAt: facts.now,
                 client: facts.grant?.client, grant: rotation.token.grantID)
         ])
@@ -257,7 +257,7 @@ struct JournalledGrants: GrantRegistry {
     func markUnanswered(_ token: RefreshToken) async throws(PortError) { try await registry.markUnanswered(token) }
 }
 
-extension EndJournal {
+extension EndLog {
     /// What an operator's act ended or blocked, as the audit has it.
     func append(_ records: [AuditRecord]) async throws(PortError) {
         let kinds: [AuditKind] = [.sessionEnded, .grantRevoked, .deviceBlocked, .deviceUnblocked, .idpKeyRevoked]
