@@ -11,34 +11,40 @@ CREATE TABLE signing_key (
     reference text NOT NULL,
     public_jwk jsonb CHECK (NOT public_jwk ?| ARRAY['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']),
     state text NOT NULL CHECK (state IN ('pending', 'published', 'active', 'retired', 'removed')),
+    replica identifier CHECK (replica IS NULL OR use = 'access-token'),
     created_at timestamptz(0) NOT NULL,
     published_at timestamptz(0),
     activated_at timestamptz(0),
     retired_at timestamptz(0),
     removed_at timestamptz(0),
+    suspended_at timestamptz(0),
     CHECK ((use = 'access-token') = (public_jwk IS NOT NULL)),
     CHECK (state IN ('pending', 'removed') OR published_at IS NOT NULL),
     CHECK (state NOT IN ('active') OR activated_at IS NOT NULL),
     CHECK (state NOT IN ('retired') OR retired_at IS NOT NULL),
     CHECK ((state = 'removed') = (removed_at IS NOT NULL))
 );
-CREATE UNIQUE INDEX signing_key_active ON signing_key (use, algorithm) WHERE state = 'active';
+CREATE UNIQUE INDEX signing_key_active ON signing_key (use, algorithm, coalesce(replica::text, ''))
+    WHERE state = 'active';
 -- Two rotations at once make one successor.
-CREATE UNIQUE INDEX signing_key_successor ON signing_key (use, algorithm) WHERE state = 'published';
+CREATE UNIQUE INDEX signing_key_successor ON signing_key (use, algorithm, coalesce(replica::text, ''))
+    WHERE state = 'published';
 CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON signing_key EXECUTE FUNCTION announce_registry_change();
 GRANT SELECT ON signing_key TO native_sso_broker;
-COMMENT ON TABLE signing_key IS 'The keys of the key module. One is active for each use and algorithm.';
+COMMENT ON TABLE signing_key IS 'The keys of the key module. One is active for each use and algorithm, and for each replica that has its own.';
 COMMENT ON COLUMN signing_key.kid IS 'kid of what it signs.';
 COMMENT ON COLUMN signing_key.use IS 'access-token signs JWTs; refresh-token and device are MAC keys.';
 COMMENT ON COLUMN signing_key.algorithm IS 'JWS algorithm, or HS256 for a MAC key.';
 COMMENT ON COLUMN signing_key.reference IS 'Where the key provider finds the private part: a file name, an object label.';
 COMMENT ON COLUMN signing_key.public_jwk IS 'What the JWKS publishes; NULL for a MAC key.';
 COMMENT ON COLUMN signing_key.state IS 'pending, published, active, retired, removed, in this order.';
+COMMENT ON COLUMN signing_key.replica IS 'keys.replica of the brokers that sign with it; NULL: all of them.';
 COMMENT ON COLUMN signing_key.created_at IS 'When it was made.';
 COMMENT ON COLUMN signing_key.published_at IS 'Since when the JWKS holds it.';
 COMMENT ON COLUMN signing_key.activated_at IS 'Since when it signs.';
 COMMENT ON COLUMN signing_key.retired_at IS 'Since when it signs no more.';
 COMMENT ON COLUMN signing_key.removed_at IS 'Since when the JWKS lacks it.';
+COMMENT ON COLUMN signing_key.suspended_at IS 'Since when an operator keeps it from signing; NULL: it may sign.';
 
 CREATE TABLE idp_key (
     issuer text COLLATE "C" NOT NULL,

@@ -305,6 +305,24 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION native_sso.append_audit_seal(p_month date, p_from bigint, p_until bigint, p_events bigint, p_digest bytea, p_is_removal boolean) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+DECLARE
+    v_last audit_seal;
+    v_now timestamptz := clock_timestamp();
+BEGIN
+    SELECT * INTO v_last FROM audit_seal s ORDER BY s.number DESC LIMIT 1;
+    INSERT INTO audit_seal VALUES (
+        coalesce(v_last.number, 0) + 1, v_now, p_month, p_from, p_until, p_events, p_digest, p_is_removal,
+        sha256(coalesce(v_last.chain, '') || convert_to(concat_ws('|',
+            coalesce(v_last.number, 0) + 1, (extract(epoch FROM v_now) * 1000000)::bigint, to_char(p_month, 'YYYY-MM'), p_from,
+            p_until, p_events, encode(p_digest, 'hex'), p_is_removal), 'UTF8')),
+        NULL);
+END
+$$;
+
 CREATE FUNCTION native_sso.are_in_group(p_issuer text, p_group text, p_clients text[]) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -1351,6 +1369,15 @@ CREATE FUNCTION native_sso.is_named(s native_sso.session, p_issuer text, p_sid b
     SELECT s.issuer = p_issuer AND s.sid = p_sid OR s.idp_issuer = p_issuer AND s.idp_sid = p_sid OR s.session_id = p_session_id
 $$;
 
+CREATE FUNCTION native_sso.is_selected(s native_sso.session, p_issuer text, p_sid bytea, p_session_id uuid, p_idp_issuer text, p_subject text, p_device bytea, p_client text, p_began_until timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT (p_sid IS NULL OR native_sso.is_named(s, p_issuer, p_sid, p_session_id))
+        AND (p_idp_issuer IS NULL OR s.idp_issuer = p_idp_issuer) AND (p_subject IS NULL OR s.subject = p_subject)
+        AND (p_device IS NULL OR s.device_digest = p_device) AND (p_client IS NULL OR s.source_client_id = p_client)
+        AND (p_began_until IS NULL OR s.created_at <= p_began_until)
+$$;
+
 CREATE TABLE native_sso.sso_grant (
     grant_id uuid NOT NULL,
     session_id uuid NOT NULL,
@@ -2209,6 +2236,71 @@ CREATE FUNCTION native_sso.satisfies_limits(p_iat timestamp with time zone, p_au
         AND (p_auth_time_after IS NULL OR coalesce(p_auth_time > p_auth_time_after, false))
 $$;
 
+CREATE FUNCTION native_sso.seal_audit(p_spacing_seconds bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+DECLARE
+    v_last audit_seal;
+BEGIN
+    IF NOT try_seal() THEN
+        RETURN false;
+    END IF;
+    SELECT * INTO v_last FROM audit_seal s ORDER BY s.number DESC LIMIT 1;
+    IF v_last.sealed_at > clock_timestamp() - make_interval(secs => p_spacing_seconds) THEN
+        RETURN false;
+    END IF;
+    PERFORM seal_audit_events();
+    RETURN (SELECT max(s.number) FROM audit_seal s) IS DISTINCT FROM v_last.number;
+END
+$$;
+
+CREATE FUNCTION native_sso.seal_audit_events() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+DECLARE
+    v_horizon bigint := pg_snapshot_xmin(pg_current_snapshot())::text::bigint;
+    v_last audit_seal;
+    v_from bigint;
+    v_until bigint;
+    v_events bigint;
+    v_month record;
+BEGIN
+    SELECT * INTO v_last FROM audit_seal s ORDER BY s.number DESC LIMIT 1;
+    v_from := coalesce(v_last.until_transaction, 0);
+    IF v_horizon < v_from THEN
+        RAISE EXCEPTION 'the seals of the audit end at transaction %, and this cluster is at % only', v_from, v_horizon
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+            HINT = 'A dump was restored into another cluster. Stop it and raise its counter with pg_resetwal --next-transaction-id.';
+    END IF;
+    WHILE v_from < v_horizon LOOP
+        v_until := CASE WHEN v_last IS NULL THEN v_horizon ELSE least(v_horizon, v_from + 100000) END;
+        v_events := 0;
+        FOR v_month IN
+            SELECT e.month, count(*) AS events, sha256(string_agg(e.digest, ''::bytea ORDER BY e.digest)) AS digest
+            FROM (
+                SELECT date_trunc('month', a.occurred_at AT TIME ZONE 'UTC')::date AS month,
+                    sha256(convert_to(jsonb_build_array(
+                        (extract(epoch FROM a.occurred_at) * 1000000)::bigint, a.kind, a.request_id, a.client_id, a.session_id,
+                        a.grant_id, a.reason, a.actor, a.details, a.trace_id, a.recorded_in)::text, 'UTF8')) AS digest
+                FROM audit_event a WHERE a.recorded_in >= v_from AND a.recorded_in < v_until) e
+            GROUP BY e.month ORDER BY e.month
+        LOOP
+            PERFORM append_audit_seal(v_month.month, v_from, v_until, v_month.events, v_month.digest, false);
+            v_events := v_events + v_month.events;
+        END LOOP;
+        IF v_events = 0 THEN
+            EXIT WHEN v_until = v_horizon AND v_last.sealed_at > clock_timestamp() - interval '1 hour';
+            PERFORM append_audit_seal(
+                date_trunc('month', now() AT TIME ZONE 'UTC')::date, v_from, v_until, 0, sha256(''), false);
+        END IF;
+        v_from := v_until;
+        SELECT * INTO v_last FROM audit_seal s ORDER BY s.number DESC LIMIT 1;
+    END LOOP;
+END
+$$;
+
 CREATE FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -2281,6 +2373,126 @@ BEGIN
 END
 $$;
 
+CREATE TABLE native_sso.audit_event (
+    occurred_at timestamp with time zone NOT NULL,
+    kind text NOT NULL,
+    request_id uuid,
+    client_id text COLLATE pg_catalog."C",
+    session_id uuid,
+    grant_id uuid,
+    reason text,
+    actor text,
+    details jsonb,
+    trace_id uuid,
+    recorded_in bigint DEFAULT ((pg_current_xact_id())::text)::bigint NOT NULL
+)
+PARTITION BY RANGE (occurred_at);
+
+COMMENT ON TABLE native_sso.audit_event IS 'The audit. No row is changed or deleted; whole months go by retention.';
+
+COMMENT ON COLUMN native_sso.audit_event.occurred_at IS 'When it happened.';
+
+COMMENT ON COLUMN native_sso.audit_event.kind IS 'What happened, from a closed list.';
+
+COMMENT ON COLUMN native_sso.audit_event.request_id IS 'X-Request-Id of the answer, or the id of an operator''s act.';
+
+COMMENT ON COLUMN native_sso.audit_event.client_id IS 'A registered client.';
+
+COMMENT ON COLUMN native_sso.audit_event.session_id IS 'The session that it was about.';
+
+COMMENT ON COLUMN native_sso.audit_event.grant_id IS 'The grant that it was about.';
+
+COMMENT ON COLUMN native_sso.audit_event.reason IS 'Why, from a closed list; an operator''s own words for an operator''s act.';
+
+COMMENT ON COLUMN native_sso.audit_event.actor IS 'Who, where a person acted.';
+
+COMMENT ON COLUMN native_sso.audit_event.details IS 'More, without secrets.';
+
+COMMENT ON COLUMN native_sso.audit_event.trace_id IS 'trace-id of traceparent (W3C Trace Context), where a trusted proxy sent one.';
+
+COMMENT ON COLUMN native_sso.audit_event.recorded_in IS 'The transaction that recorded it. A seal covers a range of transactions that had all ended.';
+
+CREATE TABLE native_sso.sharing_group_member (
+    group_id native_sso.identifier NOT NULL,
+    issuer text NOT NULL COLLATE pg_catalog."C",
+    client_id native_sso.identifier NOT NULL,
+    role text NOT NULL,
+    scope_ceiling native_sso.scope_token[],
+    handoff text,
+    handoff_origins text[] DEFAULT '{}'::text[] NOT NULL,
+    managed_by native_sso.identifier,
+    CONSTRAINT sharing_group_member_handoff_check CHECK ((handoff = ANY (ARRAY['bearer'::text, 'dpop'::text]))),
+    CONSTRAINT sharing_group_member_handoff_origins_check CHECK ((array_position(handoff_origins, NULL::text) IS NULL)),
+    CONSTRAINT sharing_group_member_role_check CHECK ((role = ANY (ARRAY['source'::text, 'target'::text, 'both'::text])))
+);
+
+COMMENT ON TABLE native_sso.sharing_group_member IS 'A client in a group.';
+
+COMMENT ON COLUMN native_sso.sharing_group_member.group_id IS 'The group.';
+
+COMMENT ON COLUMN native_sso.sharing_group_member.issuer IS 'The issuer of the group.';
+
+COMMENT ON COLUMN native_sso.sharing_group_member.client_id IS 'The client. It is in one group of an issuer at most.';
+
+COMMENT ON COLUMN native_sso.sharing_group_member.role IS 'source: others may use its logins. target: it may use the logins of others.';
+
+COMMENT ON COLUMN native_sso.sharing_group_member.scope_ceiling IS 'The most that an exchange grants it; NULL: its allowed scope.';
+
+COMMENT ON COLUMN native_sso.sharing_group_member.handoff IS 'Whether it may hand a login to the web apps of the group: bearer, unless it shows a DPoP key; dpop, also then; NULL: it may not.';
+
+COMMENT ON COLUMN native_sso.sharing_group_member.handoff_origins IS 'The web origins at which it receives logins of the group; empty: it receives none.';
+
+COMMENT ON COLUMN native_sso.sharing_group_member.managed_by IS 'The registry file that manages it; NULL: none.';
+
+CREATE VIEW native_sso.audit_line AS
+ SELECT a.occurred_at,
+    a.kind,
+    a.request_id,
+    a.client_id,
+    a.session_id,
+    a.grant_id,
+    a.reason,
+    a.actor,
+    (a.details)::text AS details,
+    ( SELECT l.issuer
+           FROM native_sso.session l
+          WHERE (l.session_id = a.session_id)) AS issuer,
+    ( SELECT encode((l.sid)::bytea, 'hex'::text) AS encode
+           FROM native_sso.session l
+          WHERE (l.session_id = a.session_id)) AS sid,
+    COALESCE((a.details ->> 'source_client'::text), ( SELECT g.source_client_id
+           FROM native_sso.sso_grant g
+          WHERE (g.grant_id = a.grant_id)), ( SELECT l.source_client_id
+           FROM native_sso.session l
+          WHERE (l.session_id = a.session_id))) AS source_client_id,
+    ( SELECT (m.group_id)::text AS group_id
+           FROM (native_sso.session l
+             JOIN native_sso.sharing_group_member m ON ((m.issuer = (l.idp_issuer)::text)))
+          WHERE ((l.session_id = a.session_id) AND ((m.client_id)::text = a.client_id))) AS group_id,
+    (a.tableoid)::bigint AS partition,
+    a.ctid AS place,
+    a.trace_id,
+    a.recorded_in
+   FROM native_sso.audit_event a;
+
+COMMENT ON VIEW native_sso.audit_line IS 'The audit as the command line shows it.';
+
+CREATE FUNCTION native_sso.support_explain_request(p_why text, p_request_id uuid, p_actor text DEFAULT NULL::text) RETURNS SETOF native_sso.audit_line
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM require_reason(p_why);
+    INSERT INTO audit_event (occurred_at, kind, actor, reason, details)
+    VALUES (
+        clock_timestamp(), 'request_explained', coalesce(p_actor, session_user), p_why,
+        jsonb_build_object('database_user', session_user, 'request_id', p_request_id));
+    RETURN QUERY
+    SELECT * FROM audit_line a WHERE a.request_id = p_request_id AND a.actor IS NULL
+    ORDER BY a.occurred_at, a.partition, a.place LIMIT 100;
+END
+$$;
+
 CREATE FUNCTION native_sso.support_find_sessions(p_why text, p_idp_issuer text DEFAULT NULL::text, p_subject text DEFAULT NULL::text, p_on_device_of uuid DEFAULT NULL::uuid, p_actor text DEFAULT NULL::text) RETURNS SETOF native_sso.supported_session
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -2333,21 +2545,41 @@ CREATE FUNCTION native_sso.sweep_audit(p_limit bigint) RETURNS SETOF native_sso.
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET lock_timeout TO '100ms'
-    AS $$
+    AS $_$
 DECLARE
     v_name text;
+    v_month date;
+    v_until bigint;
     v_removed bigint := 0;
 BEGIN
     IF NOT try_sweep() THEN
         RETURN;
     END IF;
-    FOR v_name IN SELECT m.relname FROM dead_audit_month m ORDER BY m.relname LIMIT least(p_limit, 1000) LOOP
+    -- What goes must be sealed first, and the seals remember that it went.
+    IF NOT try_seal() THEN
+        RETURN NEXT ROW (0, 0)::sweep_batch;
+        RETURN;
+    END IF;
+    PERFORM seal_audit_events();
+    v_until := (SELECT s.until_transaction FROM audit_seal s ORDER BY s.number DESC LIMIT 1);
+    FOR v_name, v_month IN
+        SELECT m.relname, to_date(substring(m.relname FROM '\d{4}_\d{2}$'), 'YYYY_MM') FROM dead_audit_month m
+        ORDER BY m.relname LIMIT least(p_limit, 1000)
+    LOOP
+        CONTINUE WHEN EXISTS (
+            SELECT FROM audit_event a
+            WHERE a.occurred_at >= v_month::timestamp AT TIME ZONE 'UTC'
+                AND a.occurred_at < (v_month + interval '1 month') AT TIME ZONE 'UTC'
+                AND a.recorded_in >= v_until);
         EXECUTE format('TRUNCATE %I', v_name);
+        PERFORM append_audit_seal(
+            v_month, v_until, v_until,
+            (SELECT coalesce(sum(s.events), 0) FROM audit_seal s WHERE s.month = v_month AND NOT s.is_removal)::bigint, sha256(''), true);
         v_removed := v_removed + 1;
     END LOOP;
     RETURN NEXT ROW (v_removed, v_removed)::sweep_batch;
 END
-$$;
+$_$;
 
 CREATE FUNCTION native_sso.sweep_devices(p_limit bigint) RETURNS SETOF native_sso.sweep_batch
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2521,6 +2753,14 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION native_sso.tag_audit_seal(p_number bigint, p_tag bytea) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+    UPDATE audit_seal s SET tag = p_tag
+    WHERE s.number = p_number AND s.tag IS NULL AND s.sealed_at > now() - interval '1 hour'
+$$;
+
 CREATE FUNCTION native_sso.touch_sessions(p_session_ids uuid[], p_devices bytea[], p_now timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -2538,6 +2778,10 @@ BEGIN
     WHERE l.ctid = k.at AND l.session_id = k.session_id;
 END
 $$;
+
+CREATE FUNCTION native_sso.try_seal() RETURNS boolean
+    LANGUAGE sql
+    AS $$SELECT pg_try_advisory_xact_lock(7017280452245743466)$$;
 
 CREATE FUNCTION native_sso.try_sweep() RETURNS boolean
     LANGUAGE sql
@@ -2610,42 +2854,6 @@ BEGIN
 END
 $$;
 
-CREATE TABLE native_sso.audit_event (
-    occurred_at timestamp with time zone NOT NULL,
-    kind text NOT NULL,
-    request_id uuid,
-    client_id text COLLATE pg_catalog."C",
-    session_id uuid,
-    grant_id uuid,
-    reason text,
-    actor text,
-    details jsonb,
-    trace_id uuid
-)
-PARTITION BY RANGE (occurred_at);
-
-COMMENT ON TABLE native_sso.audit_event IS 'The audit. No row is changed or deleted; whole months go by retention.';
-
-COMMENT ON COLUMN native_sso.audit_event.occurred_at IS 'When it happened.';
-
-COMMENT ON COLUMN native_sso.audit_event.kind IS 'What happened, from a closed list.';
-
-COMMENT ON COLUMN native_sso.audit_event.request_id IS 'X-Request-Id of the answer, or the id of an operator''s act.';
-
-COMMENT ON COLUMN native_sso.audit_event.client_id IS 'A registered client.';
-
-COMMENT ON COLUMN native_sso.audit_event.session_id IS 'The session that it was about.';
-
-COMMENT ON COLUMN native_sso.audit_event.grant_id IS 'The grant that it was about.';
-
-COMMENT ON COLUMN native_sso.audit_event.reason IS 'Why, from a closed list; an operator''s own words for an operator''s act.';
-
-COMMENT ON COLUMN native_sso.audit_event.actor IS 'Who, where a person acted.';
-
-COMMENT ON COLUMN native_sso.audit_event.details IS 'More, without secrets.';
-
-COMMENT ON COLUMN native_sso.audit_event.trace_id IS 'trace-id of traceparent (W3C Trace Context), where a trusted proxy sent one.';
-
 CREATE TABLE native_sso.audit_event_default (
     occurred_at timestamp with time zone NOT NULL,
     kind text NOT NULL,
@@ -2656,72 +2864,44 @@ CREATE TABLE native_sso.audit_event_default (
     reason text,
     actor text,
     details jsonb,
-    trace_id uuid
+    trace_id uuid,
+    recorded_in bigint DEFAULT ((pg_current_xact_id())::text)::bigint NOT NULL
 );
 
-CREATE TABLE native_sso.sharing_group_member (
-    group_id native_sso.identifier NOT NULL,
-    issuer text NOT NULL COLLATE pg_catalog."C",
-    client_id native_sso.identifier NOT NULL,
-    role text NOT NULL,
-    scope_ceiling native_sso.scope_token[],
-    handoff text,
-    handoff_origins text[] DEFAULT '{}'::text[] NOT NULL,
-    managed_by native_sso.identifier,
-    CONSTRAINT sharing_group_member_handoff_check CHECK ((handoff = ANY (ARRAY['bearer'::text, 'dpop'::text]))),
-    CONSTRAINT sharing_group_member_handoff_origins_check CHECK ((array_position(handoff_origins, NULL::text) IS NULL)),
-    CONSTRAINT sharing_group_member_role_check CHECK ((role = ANY (ARRAY['source'::text, 'target'::text, 'both'::text])))
+CREATE TABLE native_sso.audit_seal (
+    number bigint NOT NULL,
+    sealed_at timestamp with time zone NOT NULL,
+    month date NOT NULL,
+    from_transaction bigint NOT NULL,
+    until_transaction bigint NOT NULL,
+    events bigint NOT NULL,
+    digest bytea NOT NULL,
+    is_removal boolean NOT NULL,
+    chain bytea NOT NULL,
+    tag bytea
 );
 
-COMMENT ON TABLE native_sso.sharing_group_member IS 'A client in a group.';
+COMMENT ON TABLE native_sso.audit_seal IS 'The chain of seals over the audit. A seal covers the events of one month that a range of transactions recorded.';
 
-COMMENT ON COLUMN native_sso.sharing_group_member.group_id IS 'The group.';
+COMMENT ON COLUMN native_sso.audit_seal.number IS 'From 1, without gaps.';
 
-COMMENT ON COLUMN native_sso.sharing_group_member.issuer IS 'The issuer of the group.';
+COMMENT ON COLUMN native_sso.audit_seal.sealed_at IS 'When it was made.';
 
-COMMENT ON COLUMN native_sso.sharing_group_member.client_id IS 'The client. It is in one group of an issuer at most.';
+COMMENT ON COLUMN native_sso.audit_seal.month IS 'The first day of the month, in UTC.';
 
-COMMENT ON COLUMN native_sso.sharing_group_member.role IS 'source: others may use its logins. target: it may use the logins of others.';
+COMMENT ON COLUMN native_sso.audit_seal.from_transaction IS 'The first transaction. Where the previous seal''s range ends, or the same range for a second month.';
 
-COMMENT ON COLUMN native_sso.sharing_group_member.scope_ceiling IS 'The most that an exchange grants it; NULL: its allowed scope.';
+COMMENT ON COLUMN native_sso.audit_seal.until_transaction IS 'The first transaction after the range.';
 
-COMMENT ON COLUMN native_sso.sharing_group_member.handoff IS 'Whether it may hand a login to the web apps of the group: bearer, unless it shows a DPoP key; dpop, also then; NULL: it may not.';
+COMMENT ON COLUMN native_sso.audit_seal.events IS 'How many events it covers. Of a removal: how many were removed.';
 
-COMMENT ON COLUMN native_sso.sharing_group_member.handoff_origins IS 'The web origins at which it receives logins of the group; empty: it receives none.';
+COMMENT ON COLUMN native_sso.audit_seal.digest IS 'SHA-256 of the sorted SHA-256 digests of the events.';
 
-COMMENT ON COLUMN native_sso.sharing_group_member.managed_by IS 'The registry file that manages it; NULL: none.';
+COMMENT ON COLUMN native_sso.audit_seal.is_removal IS 'Retention removed the events of the month, which the earlier seals of the month cover.';
 
-CREATE VIEW native_sso.audit_line AS
- SELECT a.occurred_at,
-    a.kind,
-    a.request_id,
-    a.client_id,
-    a.session_id,
-    a.grant_id,
-    a.reason,
-    a.actor,
-    (a.details)::text AS details,
-    ( SELECT l.issuer
-           FROM native_sso.session l
-          WHERE (l.session_id = a.session_id)) AS issuer,
-    ( SELECT encode((l.sid)::bytea, 'hex'::text) AS encode
-           FROM native_sso.session l
-          WHERE (l.session_id = a.session_id)) AS sid,
-    COALESCE((a.details ->> 'source_client'::text), ( SELECT g.source_client_id
-           FROM native_sso.sso_grant g
-          WHERE (g.grant_id = a.grant_id)), ( SELECT l.source_client_id
-           FROM native_sso.session l
-          WHERE (l.session_id = a.session_id))) AS source_client_id,
-    ( SELECT (m.group_id)::text AS group_id
-           FROM (native_sso.session l
-             JOIN native_sso.sharing_group_member m ON ((m.issuer = (l.idp_issuer)::text)))
-          WHERE ((l.session_id = a.session_id) AND ((m.client_id)::text = a.client_id))) AS group_id,
-    (a.tableoid)::bigint AS partition,
-    a.ctid AS place,
-    a.trace_id
-   FROM native_sso.audit_event a;
+COMMENT ON COLUMN native_sso.audit_seal.chain IS 'SHA-256 of the previous seal''s chain and the other columns.';
 
-COMMENT ON VIEW native_sso.audit_line IS 'The audit as the command line shows it.';
+COMMENT ON COLUMN native_sso.audit_seal.tag IS 'HMAC under the brokers'' device key over number and chain; NULL: no broker has tagged it yet.';
 
 CREATE TABLE native_sso.client (
     client_id native_sso.identifier NOT NULL,
@@ -3228,22 +3408,25 @@ CREATE TABLE native_sso.signing_key (
     reference text NOT NULL,
     public_jwk jsonb,
     state text NOT NULL,
+    replica native_sso.identifier,
     created_at timestamp(0) with time zone NOT NULL,
     published_at timestamp(0) with time zone,
     activated_at timestamp(0) with time zone,
     retired_at timestamp(0) with time zone,
     removed_at timestamp(0) with time zone,
-    CONSTRAINT signing_key_check CHECK (((use = 'access-token'::text) = (public_jwk IS NOT NULL))),
-    CONSTRAINT signing_key_check1 CHECK (((state = ANY (ARRAY['pending'::text, 'removed'::text])) OR (published_at IS NOT NULL))),
-    CONSTRAINT signing_key_check2 CHECK (((state <> 'active'::text) OR (activated_at IS NOT NULL))),
-    CONSTRAINT signing_key_check3 CHECK (((state <> 'retired'::text) OR (retired_at IS NOT NULL))),
-    CONSTRAINT signing_key_check4 CHECK (((state = 'removed'::text) = (removed_at IS NOT NULL))),
+    suspended_at timestamp(0) with time zone,
+    CONSTRAINT signing_key_check CHECK (((replica IS NULL) OR (use = 'access-token'::text))),
+    CONSTRAINT signing_key_check1 CHECK (((use = 'access-token'::text) = (public_jwk IS NOT NULL))),
+    CONSTRAINT signing_key_check2 CHECK (((state = ANY (ARRAY['pending'::text, 'removed'::text])) OR (published_at IS NOT NULL))),
+    CONSTRAINT signing_key_check3 CHECK (((state <> 'active'::text) OR (activated_at IS NOT NULL))),
+    CONSTRAINT signing_key_check4 CHECK (((state <> 'retired'::text) OR (retired_at IS NOT NULL))),
+    CONSTRAINT signing_key_check5 CHECK (((state = 'removed'::text) = (removed_at IS NOT NULL))),
     CONSTRAINT signing_key_public_jwk_check CHECK ((NOT (public_jwk ?| ARRAY['d'::text, 'p'::text, 'q'::text, 'dp'::text, 'dq'::text, 'qi'::text, 'k'::text]))),
     CONSTRAINT signing_key_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'published'::text, 'active'::text, 'retired'::text, 'removed'::text]))),
     CONSTRAINT signing_key_use_check CHECK ((use = ANY (ARRAY['access-token'::text, 'refresh-token'::text, 'device'::text])))
 );
 
-COMMENT ON TABLE native_sso.signing_key IS 'The keys of the key module. One is active for each use and algorithm.';
+COMMENT ON TABLE native_sso.signing_key IS 'The keys of the key module. One is active for each use and algorithm, and for each replica that has its own.';
 
 COMMENT ON COLUMN native_sso.signing_key.kid IS 'kid of what it signs.';
 
@@ -3257,6 +3440,8 @@ COMMENT ON COLUMN native_sso.signing_key.public_jwk IS 'What the JWKS publishes;
 
 COMMENT ON COLUMN native_sso.signing_key.state IS 'pending, published, active, retired, removed, in this order.';
 
+COMMENT ON COLUMN native_sso.signing_key.replica IS 'keys.replica of the brokers that sign with it; NULL: all of them.';
+
 COMMENT ON COLUMN native_sso.signing_key.created_at IS 'When it was made.';
 
 COMMENT ON COLUMN native_sso.signing_key.published_at IS 'Since when the JWKS holds it.';
@@ -3266,6 +3451,8 @@ COMMENT ON COLUMN native_sso.signing_key.activated_at IS 'Since when it signs.';
 COMMENT ON COLUMN native_sso.signing_key.retired_at IS 'Since when it signs no more.';
 
 COMMENT ON COLUMN native_sso.signing_key.removed_at IS 'Since when the JWKS lacks it.';
+
+COMMENT ON COLUMN native_sso.signing_key.suspended_at IS 'Since when an operator keeps it from signing; NULL: it may sign.';
 
 CREATE TABLE native_sso.subject_prefix (
     issuer text NOT NULL COLLATE pg_catalog."C",
@@ -3281,6 +3468,17 @@ COMMENT ON COLUMN native_sso.subject_prefix.issuer IS 'The IdP.';
 COMMENT ON COLUMN native_sso.subject_prefix.prefix IS 'Put before each sub in the broker''s tokens; empty: nothing.';
 
 COMMENT ON COLUMN native_sso.subject_prefix.used_at IS 'When a session of this IdP was first noticed; NULL: none was, and the prefix may change.';
+
+CREATE TABLE native_sso.suspended_provider (
+    issuer native_sso.issuer_identifier NOT NULL,
+    suspended_at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE native_sso.suspended_provider IS 'The IdPs from which no login is taken for now. Who suspended it, and why, is in the audit.';
+
+COMMENT ON COLUMN native_sso.suspended_provider.issuer IS 'The IdP.';
+
+COMMENT ON COLUMN native_sso.suspended_provider.suspended_at IS 'Since when.';
 
 CREATE TABLE native_sso.sweep (
     only_row boolean NOT NULL,
@@ -3304,6 +3502,9 @@ COMMENT ON COLUMN native_sso.sweep.after_issuer IS 'The issuer of the last devic
 COMMENT ON COLUMN native_sso.sweep.after_device IS 'The digest of that device.';
 
 ALTER TABLE ONLY native_sso.audit_event ATTACH PARTITION native_sso.audit_event_default DEFAULT;
+
+ALTER TABLE ONLY native_sso.audit_seal
+    ADD CONSTRAINT audit_seal_pkey PRIMARY KEY (number);
 
 ALTER TABLE ONLY native_sso.client
     ADD CONSTRAINT client_client_id_authentication_key UNIQUE (client_id, authentication);
@@ -3380,6 +3581,9 @@ ALTER TABLE ONLY native_sso.subject_logout
 ALTER TABLE ONLY native_sso.subject_prefix
     ADD CONSTRAINT subject_prefix_pkey PRIMARY KEY (issuer);
 
+ALTER TABLE ONLY native_sso.suspended_provider
+    ADD CONSTRAINT suspended_provider_pkey PRIMARY KEY (issuer);
+
 ALTER TABLE ONLY native_sso.sweep
     ADD CONSTRAINT sweep_pkey PRIMARY KEY (only_row);
 
@@ -3389,9 +3593,9 @@ ALTER TABLE ONLY native_sso.used_proof
 ALTER TABLE ONLY native_sso.web_handoff
     ADD CONSTRAINT web_handoff_pkey PRIMARY KEY (code);
 
-CREATE INDEX audit_event_time ON ONLY native_sso.audit_event USING brin (occurred_at) WITH (pages_per_range='32', autosummarize='on');
+CREATE INDEX audit_event_time ON ONLY native_sso.audit_event USING brin (occurred_at, recorded_in) WITH (pages_per_range='32', autosummarize='on');
 
-CREATE INDEX audit_event_default_occurred_at_idx ON native_sso.audit_event_default USING brin (occurred_at) WITH (pages_per_range='32', autosummarize='on');
+CREATE INDEX audit_event_default_occurred_at_recorded_in_idx ON native_sso.audit_event_default USING brin (occurred_at, recorded_in) WITH (pages_per_range='32', autosummarize='on');
 
 CREATE INDEX audit_event_request ON ONLY native_sso.audit_event USING btree (request_id) WHERE (request_id IS NOT NULL);
 
@@ -3417,9 +3621,9 @@ CREATE UNIQUE INDEX session_name ON native_sso.session USING btree (issuer, sid,
 
 CREATE INDEX session_subject ON native_sso.session USING btree (idp_issuer, subject, session_id);
 
-CREATE UNIQUE INDEX signing_key_active ON native_sso.signing_key USING btree (use, algorithm) WHERE (state = 'active'::text);
+CREATE UNIQUE INDEX signing_key_active ON native_sso.signing_key USING btree (use, algorithm, COALESCE((replica)::text, ''::text)) WHERE (state = 'active'::text);
 
-CREATE UNIQUE INDEX signing_key_successor ON native_sso.signing_key USING btree (use, algorithm) WHERE (state = 'published'::text);
+CREATE UNIQUE INDEX signing_key_successor ON native_sso.signing_key USING btree (use, algorithm, COALESCE((replica)::text, ''::text)) WHERE (state = 'published'::text);
 
 CREATE INDEX sso_grant_bound ON native_sso.sso_grant USING btree (device_digest) WHERE (jkt IS NOT NULL);
 
@@ -3437,7 +3641,7 @@ CREATE INDEX used_proof_expiry ON native_sso.used_proof USING btree (expires_at)
 
 CREATE INDEX web_handoff_expiry ON native_sso.web_handoff USING btree (expires_at);
 
-ALTER INDEX native_sso.audit_event_time ATTACH PARTITION native_sso.audit_event_default_occurred_at_idx;
+ALTER INDEX native_sso.audit_event_time ATTACH PARTITION native_sso.audit_event_default_occurred_at_recorded_in_idx;
 
 ALTER INDEX native_sso.audit_event_request ATTACH PARTITION native_sso.audit_event_default_request_id_idx;
 
@@ -3453,9 +3657,13 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.sharing_g
 
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.signing_key FOR EACH STATEMENT EXECUTE FUNCTION native_sso.announce_registry_change();
 
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.suspended_provider FOR EACH STATEMENT EXECUTE FUNCTION native_sso.announce_registry_change();
+
 CREATE TRIGGER announce_end AFTER UPDATE OF ended_at ON native_sso.session FOR EACH ROW EXECUTE FUNCTION native_sso.announce_end();
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE ON native_sso.audit_event FOR EACH ROW EXECUTE FUNCTION native_sso.refuse_change('the audit is append only');
+
+CREATE TRIGGER append_only BEFORE DELETE ON native_sso.audit_seal FOR EACH ROW EXECUTE FUNCTION native_sso.refuse_change('the audit is append only');
 
 CREATE TRIGGER count BEFORE INSERT OR DELETE OR UPDATE ON native_sso.client FOR EACH STATEMENT EXECUTE FUNCTION native_sso.count_registry_change();
 
@@ -3478,6 +3686,8 @@ CREATE TRIGGER guard_revocation AFTER INSERT OR UPDATE OF revoked_at, revoke_rea
 CREATE TRIGGER keep_logged_out BEFORE INSERT ON native_sso.session FOR EACH ROW EXECUTE FUNCTION native_sso.keep_logged_out();
 
 CREATE TRIGGER revoked_is_for_ever BEFORE UPDATE ON native_sso.idp_key FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION native_sso.refuse_change('a revoked key stays revoked');
+
+CREATE TRIGGER tag_once BEFORE UPDATE ON native_sso.audit_seal FOR EACH ROW WHEN (((old.tag IS NOT NULL) OR (((((((((new.number IS DISTINCT FROM old.number) OR (new.sealed_at IS DISTINCT FROM old.sealed_at)) OR (new.month IS DISTINCT FROM old.month)) OR (new.from_transaction IS DISTINCT FROM old.from_transaction)) OR (new.until_transaction IS DISTINCT FROM old.until_transaction)) OR (new.events IS DISTINCT FROM old.events)) OR (new.digest IS DISTINCT FROM old.digest)) OR (new.is_removal IS DISTINCT FROM old.is_removal)) OR (new.chain IS DISTINCT FROM old.chain)))) EXECUTE FUNCTION native_sso.refuse_change('a seal gets its tag once, and nothing else in it changes');
 
 ALTER TABLE ONLY native_sso.client_key
     ADD CONSTRAINT client_key_client_id_authentication_fkey FOREIGN KEY (client_id, authentication) REFERENCES native_sso.client(client_id, authentication) ON DELETE CASCADE;
@@ -3507,6 +3717,8 @@ GRANT USAGE ON SCHEMA native_sso TO native_sso_support;
 REVOKE ALL ON FUNCTION native_sso.announce_end() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.announce_registry_change() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.append_audit_seal(p_month date, p_from bigint, p_until bigint, p_events bigint, p_digest bytea, p_is_removal boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.are_in_group(p_issuer text, p_group text, p_clients text[]) FROM PUBLIC;
 
@@ -3570,6 +3782,8 @@ REVOKE ALL ON FUNCTION native_sso.is_grant_live(p_session_id uuid, p_client text
 GRANT ALL ON FUNCTION native_sso.is_grant_live(p_session_id uuid, p_client text, p_issued_at timestamp with time zone, p_idle_seconds bigint) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.is_named(s native_sso.session, p_issuer text, p_sid bytea, p_session_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.is_selected(s native_sso.session, p_issuer text, p_sid bytea, p_session_id uuid, p_idp_issuer text, p_subject text, p_device bytea, p_client text, p_began_until timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.is_spending(g native_sso.sso_grant) FROM PUBLIC;
 
@@ -3646,6 +3860,11 @@ GRANT ALL ON FUNCTION native_sso.revoke_own_grant(p_request_id uuid, p_client te
 
 REVOKE ALL ON FUNCTION native_sso.satisfies_limits(p_iat timestamp with time zone, p_auth_time timestamp with time zone, p_iat_after timestamp with time zone, p_auth_time_after timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION native_sso.seal_audit(p_spacing_seconds bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.seal_audit(p_spacing_seconds bigint) TO native_sso_broker;
+
+REVOKE ALL ON FUNCTION native_sso.seal_audit_events() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint) TO native_sso_broker;
 
@@ -3659,6 +3878,11 @@ GRANT ALL ON FUNCTION native_sso.subject_prefixes_in_use() TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text, p_same_login_may_return boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text, p_same_login_may_return boolean) TO native_sso_support;
+
+GRANT SELECT ON TABLE native_sso.sharing_group_member TO native_sso_broker;
+
+REVOKE ALL ON FUNCTION native_sso.support_explain_request(p_why text, p_request_id uuid, p_actor text) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.support_explain_request(p_why text, p_request_id uuid, p_actor text) TO native_sso_support;
 
 REVOKE ALL ON FUNCTION native_sso.support_find_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.support_find_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text) TO native_sso_support;
@@ -3685,7 +3909,12 @@ GRANT ALL ON FUNCTION native_sso.sweep_proofs(p_limit bigint) TO native_sso_brok
 REVOKE ALL ON FUNCTION native_sso.sweep_sessions(p_limit bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.sweep_sessions(p_limit bigint) TO native_sso_broker;
 
+REVOKE ALL ON FUNCTION native_sso.tag_audit_seal(p_number bigint, p_tag bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.tag_audit_seal(p_number bigint, p_tag bytea) TO native_sso_broker;
+
 REVOKE ALL ON FUNCTION native_sso.touch_sessions(p_session_ids uuid[], p_devices bytea[], p_now timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.try_seal() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.try_sweep() FROM PUBLIC;
 
@@ -3700,7 +3929,7 @@ REVOKE ALL ON FUNCTION native_sso.used_assertions(p_shown native_sso.shown[]) FR
 
 REVOKE ALL ON FUNCTION native_sso.used_proofs(p_shown native_sso.shown[], p_assertion_used bigint[]) FROM PUBLIC;
 
-GRANT SELECT ON TABLE native_sso.sharing_group_member TO native_sso_broker;
+GRANT SELECT ON TABLE native_sso.audit_seal TO native_sso_broker;
 
 GRANT SELECT ON TABLE native_sso.client TO native_sso_broker;
 
@@ -3719,6 +3948,8 @@ GRANT SELECT ON TABLE native_sso.scope TO native_sso_broker;
 GRANT SELECT ON TABLE native_sso.sharing_group TO native_sso_broker;
 
 GRANT SELECT ON TABLE native_sso.signing_key TO native_sso_broker;
+
+GRANT SELECT ON TABLE native_sso.suspended_provider TO native_sso_broker;
 
 ALTER DEFAULT PRIVILEGES FOR ROLE native_sso_admin REVOKE ALL ON FUNCTIONS  FROM PUBLIC;
 
