@@ -79,7 +79,7 @@ import Testing
             configuration.profile = profile
         }
         let outcome = try await phone.one.logIn(in: phone.visit)
-        let orders = "http://127.0.0.1:\(try run.development.serverPort(0))/orders"
+        let orders = "http://127.0.0.1:\(try run.development.serverPort(0))/api/data"
         for app in [phone.one, phone.two] {
             #expect(try await app.send(TransportRequest(orders)).status == 200)
         }
@@ -117,7 +117,7 @@ import Testing
         let run = try await Development.shared
         let phone = try Phone(run, URLSessionTransport())
         try await phone.one.logIn(in: phone.visit)
-        let orders = "http://127.0.0.1:\(try run.development.serverPort(1))/orders"
+        let orders = "http://127.0.0.1:\(try run.development.serverPort(1))/api/records"
         #expect(try await phone.two.send(TransportRequest(orders)).status == 200)
         let missing = try await URLSessionTransport().send(
             TransportRequest(try run.development.text("identity_provider.issuer") + "/nothing"))

@@ -1,4 +1,5 @@
 import BrokerHarness
+import StrictCoding
 import Glibc
 
 /// Sends bent requests, pipelined over several connections, and checks every answer.
@@ -140,7 +141,7 @@ struct FuzzLoad {
         switch event {
         // A call past its deadline, as on a stalled disk: the app may send the same again. Each time, it is a finding.
         case .answer(let answer, var request)
-        where answer.status == 503 && !request.transport.isLone && request.attempts + 1 < Self.attempts:
+        where answer.isOutage && !request.transport.isLone && request.attempts + 1 < Self.attempts:
             request.attempts += 1
             waiting[request.transport, default: []].append(request)
         case .answer(let answer, let request):
@@ -185,5 +186,12 @@ extension FuzzLoad.Result {
         answers.merge(other.answers) { $0 + $1 }
         for finding in other.findings { note(finding) }
         count += other.count - other.findings.count
+    }
+}
+
+extension HTTPAnswer {
+    /// A logout token is answered with 400 in an outage too: Back-Channel Logout 1.0 §2.8.
+    fileprivate var isOutage: Bool {
+        status == 503 || status == 400 && json?.string("error")?.hasSameOctets(as: "temporarily_unavailable") == true
     }
 }

@@ -114,7 +114,9 @@ extension GuidePageTests {
         let folder = GuidePage.repository.appending(path: "Sources/Broker")
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects ?? []
         var found: Set<String> = []
-        for case let file as URL in files where file.pathExtension == "swift" {
+        // KeyDescription writes members of a JSON schema, which look the same.
+        for case let file as URL in files
+        where file.pathExtension == "swift" && file.lastPathComponent != "KeyDescription.swift" {
             let source = try String(contentsOf: file, encoding: .utf8)
             let inMetadata = /"([a-z_]+)": \.string(?:Convertible)?\(|metadata\["([a-z_]+)"\]/
             for match in source.matches(of: inMetadata) {

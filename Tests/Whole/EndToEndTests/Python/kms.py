@@ -1,10 +1,11 @@
 """AWS KMS by moto, with faults. kms.py FILE: the first word of FILE is the fault of the next requests; empty: none.
 It writes its port and the id of a symmetric key.
 
-Unlike moto alone, it checks the signature of each request, with botocore's implementation of Signature Version 4, and refuses to
-use a key that waits for its deletion.
+Unlike moto alone, it checks the signature of each request, with botocore's implementation of Signature Version 4, refuses to
+use a key that waits for its deletion, and signs a digest as it is: moto hashes it again.
 """
 
+import base64
 import collections
 import io
 import json
@@ -14,6 +15,8 @@ import time
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, padding, utils
 from moto.kms.models import kms_backends
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
@@ -53,6 +56,27 @@ def signature(environ, body):
     return None if signer.signature(text, request) == fields["Signature"] else "InvalidSignatureException"
 
 
+def signed_digest(request):
+    """The answer to `Sign` of a digest; None if moto has to refuse it."""
+    algorithm = request.get("SigningAlgorithm", "")
+    try:
+        key = backend.describe_key(request["KeyId"])
+    except Exception:
+        return None
+    if key.key_state != "Enabled" or algorithm not in (key.signing_algorithms or []):
+        return None
+    function = {"256": hashes.SHA256(), "384": hashes.SHA384(), "512": hashes.SHA512()}[algorithm[-3:]]
+    digest, prehashed = base64.b64decode(request["Message"]), utils.Prehashed(function)
+    private = key.private_key.private_key
+    if algorithm.startswith("ECDSA"):
+        octets = private.sign(digest, ec.ECDSA(prehashed))
+    elif "PSS" in algorithm:
+        octets = private.sign(digest, padding.PSS(padding.MGF1(function), padding.PSS.DIGEST_LENGTH), prehashed)
+    else:
+        octets = private.sign(digest, padding.PKCS1v15(), prehashed)
+    return {"KeyId": key.arn, "Signature": base64.b64encode(octets).decode(), "SigningAlgorithm": algorithm}
+
+
 def application(environ, start):
     body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
     environ["wsgi.input"] = io.BytesIO(body)
@@ -90,9 +114,15 @@ def application(environ, start):
     problem = signature(environ, body)
     if problem:
         return refuse(start, "400 Bad Request", problem, "The request signature does not match")
-    key = json.loads(body).get("KeyId")
+    request = json.loads(body)
+    key = request.get("KeyId")
     if key in deleted:
         return refuse(start, "400 Bad Request", "KMSInvalidStateException", f"{key} is pending deletion.")
+    if environ.get("HTTP_X_AMZ_TARGET") == "TrentService.Sign" and request.get("MessageType") == "DIGEST":
+        answer = signed_digest(request)
+        if answer:
+            start("200 OK", [("Content-Type", "application/x-amz-json-1.1")])
+            return [json.dumps(answer).encode()]
     if environ.get("HTTP_X_AMZ_TARGET") == "TrentService.ScheduleKeyDeletion":
         deleted.add(key)
     return moto(environ, start)
@@ -101,7 +131,8 @@ def application(environ, start):
 WSGIRequestHandler.protocol_version = "HTTP/1.1"
 WSGIRequestHandler.log_request = lambda *arguments: None
 server = make_server("127.0.0.1", 0, application, threaded=True)
-wrapping_key = kms_backends["123456789012"]["eu-central-1"].create_key(
+backend = kms_backends["123456789012"]["eu-central-1"]
+wrapping_key = backend.create_key(
     policy=None, key_usage="ENCRYPT_DECRYPT", key_spec="SYMMETRIC_DEFAULT", description="wraps", tags=None
 )
 print(server.server_port, wrapping_key.id, flush=True)
