@@ -17,7 +17,7 @@ struct PostgresHandoffRegistryTests {
             _ = try await database.run(RetentionSQL.sweepProofsFirst, [])
             #expect(try await scenario.redeem(on: database.handoffs).refusal == .handoff(.codeExpired))
             _ = try await database.run(HandoffSQL.age, [])
-            #expect(try await Sweeper(database: database.service).prospect().proofs == 1)
+            #expect(try await Sweeper(database: database.superuser).prospect().proofs == 1)
             #expect(try await database.run(RetentionSQL.sweepProofsFirst, [])[0].int64(0) == 1)
             #expect(try await database.handoffs.handoff(scenario.code) == nil)
         }

@@ -20,7 +20,9 @@ package struct HandoffEntry: Sendable {
     package let app: Admission
     /// The exchange that the web app would make with the same login. It is only judged.
     package let web: Admission
+    /// The keyed hash of the code.
     package let code: HandoffDigest
+    /// The challenge of the browser that the web app began with.
     package let challenge: HandoffChallenge
     /// The origin to which the app sends the browser.
     package let origin: WebOrigin
@@ -49,6 +51,7 @@ package struct HandoffFacts: Sendable {
     package let permission: Membership.Handoff?
     /// Whether the web app's membership names the origin.
     package let takesOrigin: Bool
+    /// Whether the registry wrote the code.
     package let isKept: Bool
 
     package init(
@@ -64,7 +67,9 @@ package struct HandoffFacts: Sendable {
 
 /// What the registry keeps for a code: the binding, and what the exchange of the web app is judged by.
 package struct KeptHandoff: Sendable {
+    /// What the verifier must hash to.
     package let challenge: HandoffChallenge
+    /// The origin to which the app sent the browser.
     package let origin: WebOrigin
     /// The web app, which alone may redeem the code.
     package let client: ClientID
@@ -74,7 +79,9 @@ package struct KeptHandoff: Sendable {
     package let idToken: IDTokenClaims
     /// SHA-256 of the `sid` of the id_token.
     package let sid: [UInt8]
+    /// Of the device value that the app showed.
     package let device: DeviceDigest
+    /// The profile of the app's request.
     package let profile: Profile
     /// The largest scope of the redemption.
     package let scope: Scope
@@ -97,8 +104,11 @@ package struct KeptHandoff: Sendable {
 
 /// A redemption for the registry.
 package struct HandoffRedemption: Sendable {
+    /// The keyed hash of the presented code.
     package let code: HandoffDigest
+    /// SHA-256 of the presented verifier.
     package let challenge: HandoffChallenge
+    /// The origin that the web app names.
     package let origin: WebOrigin
     /// The exchange of the web app.
     package let web: Admission
@@ -124,6 +134,7 @@ package struct RedemptionFacts: Sendable {
         case withdrawn
     }
 
+    /// How the code stands.
     package let standing: Standing
     /// Of the exchange of the web app, with its grant.
     package let web: AdmissionFacts

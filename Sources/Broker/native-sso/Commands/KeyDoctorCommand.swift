@@ -8,8 +8,8 @@ struct KeyDoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Say of each key what protects it, what depends on it, and when it may go.",
         discussion: """
-            For monitoring: the exit status is 3 if this machine lacks a key that signs, will sign or verifies, if a use has \
-            no active key, if a key is suspended, or if the keys belong to another user and cannot be judged. The counts are upper bounds: the \
+            For monitoring: the exit status is 3 if a use has no active key, if a key is suspended, or if this machine lacks a key. \
+            It is also 3 if the keys belong to another user and cannot be judged. The counts are upper bounds: the \
             database does not record which key made a token.
 
             Run this command as the broker's user.

@@ -26,7 +26,8 @@ extension Configuration {
         init(reading section: Section, isOfSigner: Bool = false) {
             (signer, quota, replica) = isOfSigner ? (nil, nil, nil) : Self.ofBroker(section)
             kms = section.section(
-                "kms", help: "AWS KMS, where new keys are made. Without it, they are files or in a token."
+                "kms", isOptional: true,
+                help: "AWS KMS, where new keys are made. Without it, they are files or in a token."
             ) { KMSSettings(reading: $0, isGiven: section.isGiven("kms") || $0.isGiven("region")) }
             let help = "The directory of the key files. Required without `keys.signer` and `keys.kms`."
             if signer != nil {
@@ -44,14 +45,15 @@ extension Configuration {
                 directory = section.required(
                     "directory", .path, example: "/var/lib/native-sso/keys", help: help, PathText.absolute)
             }
-            passphrase = section.value(
-                "passphrase_file", .path,
+            passphrase = section.file(
+                "passphrase_file",
                 help: "Encrypts new files of signing keys, on one line. Only its owner may read the file.",
                 SecretFile.read)
             usesFIPS = section.flag(
                 "fips", default: false, help: "Use OpenSSL's FIPS provider, and do not start without it.")
             token = section.section(
-                "pkcs11", help: "A PKCS#11 token, in which new signing keys are made. Without it, they are files."
+                "pkcs11", isOptional: true,
+                help: "A PKCS#11 token, in which new signing keys are made. Without it, they are files."
             ) { TokenSettings(reading: $0, isGiven: section.isGiven("pkcs11") || $0.isGiven("module")) }
         }
 
@@ -116,8 +118,8 @@ extension TokenSettings {
         let module = section.value(
             "module", .path, help: "The PKCS#11 module, a shared library.", PathText.absolute)
         let token = section.value("token", .text("a label"), help: "The label of the token.", Self.label)
-        let pin = section.value(
-            "pin_file", .path, help: "The PIN of the token's user, on one line. Only its owner may read the file.",
+        let pin = section.file(
+            "pin_file", help: "The PIN of the token's user, on one line. Only its owner may read the file.",
             SecretFile.read)
         let sessions = section.integer(
             "sessions", default: 4, in: 1...64,
