@@ -81,7 +81,9 @@ extension Faults {
 
             // The session's end ends the web app's grant, and refuses a code that waits.
             let third = try #require(try await fixture.broker.token(request).json?.string("access_token"))
-            try await installation.command("session", "end", "--sid", session, "--execute", "--reason", "a test")
+            try await installation.command(
+                "session", "end", "--issuer", fixture.provider.issuer, "--sid", session, "--execute", "--reason",
+                "a test")
             let dead = try await redeem(third, verifier, secret, at: fixture.replica)
             #expect(dead.error == "invalid_grant" && dead.keepsContract, "\(dead.text)")
             #expect(try await fixture.reason(of: dead, sql) == "session_ended")

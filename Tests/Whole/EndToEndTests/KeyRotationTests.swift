@@ -84,7 +84,7 @@ import Testing
         try await installation.withBroker { broker in
             let other = try await logins.family(at: broker)
             var login = logins.login()
-            login.token.claims["di_hash"] = nil
+            for name in ["di_hash", "ds_hash", "sid"] { login.token.claims[name] = nil }
             var form = TokenForm.exchange(
                 try login.token.signed(), issuer: logins.issuer, device: login.device, profile: .deviceID,
                 client: logins.source)
