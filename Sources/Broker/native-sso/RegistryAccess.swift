@@ -36,6 +36,7 @@ extension Configuration.Database {
         var connection = try connection(pool: 1)
         // A person waits. A longer wait is better than a request to try again.
         connection.callDeadline = patience
+        connection.lockTimeout = .seconds(10)
         connection.statementTimeout = patience * 2
         connection.queueWait = .seconds(5)
         let failure = ConnectionFailure()

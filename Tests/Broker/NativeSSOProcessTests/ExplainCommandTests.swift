@@ -262,9 +262,11 @@ struct ExplainCommandTests {
             try await installation.succeed(
                 "device", "block", "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b", "--execute",
                 "--reason", "stolen")
-            try await installation.succeed("client", "update", "app2", "--max-auth-age", "1h")
-            try await installation.succeed("scope", "add", "openid", "--requires-consent")
-            try await installation.succeed("client", "disable", "app2")
+            try await installation.succeed(
+                "client", "update", "app2", "--max-auth-age", "1h", "--execute", "--reason", "policy")
+            try await installation.succeed(
+                "scope", "add", "openid", "--requires-consent", "--execute", "--reason", "policy")
+            try await installation.succeed("client", "disable", "app2", "--execute", "--reason", "policy")
             let dead = try await rules("--sid", "sid-1")
             #expect(
                 dead.failing == [

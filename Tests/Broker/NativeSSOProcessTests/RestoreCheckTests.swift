@@ -97,7 +97,8 @@ struct RestoreCheckTests {
             }
             let plan = try await check()
             #expect(plan.hasPrefix("would repeat 5 lost ends and blocks\n  the database lacks 5 events"), "\(plan)")
-            #expect(await (try Broker.startAnyway(installation, environment: service)).process.exitStatus == 1)
+            let still = try await Broker.startAnyway(installation, environment: service)
+            #expect(await still.process.exitStatus == 1, "\(still.process.errors)")
             #expect(try await check("--execute", "--reason", "restored").hasPrefix("done: repeat 5 lost"))
             #expect(try await check().hasPrefix("would repeat 0 lost ends and blocks\n"))
 

@@ -156,10 +156,6 @@ struct SessionCommandTests {
             #expect(try await installation.object("device", "show", Self.firstDevice)["blocked_at"] == .null)
             try await installation.succeed("device", "block", Self.firstDevice, "--execute", "--reason", "stolen")
             #expect(try await installation.object("device", "show", Self.firstDevice).string("blocked_at") != nil)
-            let warned = try await installation.run(
-                ["device", "block", Self.firstDevice, "--execute", "--reason", "stolen"],
-                environment: ["NATIVE_SSO_DPOP_NONCE_LIFETIME": "2m"])
-            #expect(warned.errors.split(separator: "\n").count { $0.contains("has no effect: dpop.nonce is off") } == 1)
             let again = try await installation.run(["device", "block", Self.firstDevice])
             #expect(again.status == 1)
             try await installation.succeed("device", "unblock", Self.firstDevice, "--execute", "--reason", "found")

@@ -310,7 +310,9 @@ extension Section {
             known.insert(key)
             return .some(nil)
         }
-        return isGiven(key) ? scalars(of: key, parse).map(\.value) : nil
+        // Apart: in one expression, nil would mean that `none` is given.
+        guard isGiven(key) else { return nil }
+        return .some(scalars(of: key, parse).map(\.value))
     }
 
     private func isNone(_ text: String) -> Bool { text.utf8.elementsEqual("none".utf8) }

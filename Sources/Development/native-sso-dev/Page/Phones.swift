@@ -270,7 +270,7 @@ actor Phones {
 
     /// The browser has to go there itself: a plain IdP knows the session by its cookie alone.
     private func signOut() throws -> String {
-        guard let login, let hint = run.profile == .redeemed ? login.tokens.providerIDToken : login.tokens.idToken
+        guard let login, let hint = login.shared.providerIDToken ?? login.tokens.idToken
         else {
             throw StepFailure("No user is logged in.")
         }

@@ -82,7 +82,8 @@ class Browser:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             try:
-                if self.value(expression):
+                # As a truth value: an element of the page comes back as an empty object.
+                if self.value(f"!!({expression})"):
                     return
             except RuntimeError:
                 pass  # The page is being replaced.
