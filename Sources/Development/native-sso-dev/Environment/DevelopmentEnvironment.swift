@@ -155,7 +155,8 @@ actor DevelopmentEnvironment {
         let providers = [issuer, plain].map { issuer in
             var provider = BrokerConfiguration.Provider(issuer, profiles: options.profiles.map(\.rawValue))
             provider.enrolsByExchange = true
-            provider.codeRelay = "{}"
+            // For `id_token_hint` at the IdP's logout.
+            provider.codeRelay = "{ idp_id_token: true }"
             if issuer == plain { provider.subjectPrefix = Self.plainPrefix }
             return provider
         }
