@@ -227,6 +227,24 @@ struct HandoffTests {
         }
     }
 
+    @Test("While the identity provider is suspended, its logins are neither handed off nor redeemed")
+    func suspendedProvider() async throws {
+        try await TestBroker.run { broker async throws in
+            Self.allow(broker.domain)
+            let code = try await Self.code(broker)
+            broker.domain.directory.suspend([Domain.issuer])
+            let made = try #require(try await broker.answer(try Self.make()))
+            let redeemed = try #require(try await broker.answer(Self.redeem(code), headers: [Self.basic]))
+            for answer in [made, redeemed] {
+                #expect(answer.status == 400)
+                #expect(try JSONReader.parse(answer.body).object?.string("error") == "invalid_target")
+            }
+            #expect(broker.domain.audit.events.map(\.reason) == ["idp_suspended", "idp_suspended"])
+            broker.domain.directory.suspend([])
+            #expect(try await broker.answer(Self.redeem(code), headers: [Self.basic])?.status == 200)
+        }
+    }
+
     @Test("An outage is no refusal, and costs no code")
     func outage() async throws {
         try await TestBroker.run { broker async throws in

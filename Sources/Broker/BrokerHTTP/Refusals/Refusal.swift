@@ -89,6 +89,7 @@ extension Refusal {
     init(_ failure: HandoffFailure) {
         switch failure {
         case .handoff(let refusal): self = .handoff(refusal)
+        case .providerSuspended: self = .request(.providerSuspended)
         case .exchange(let refusal, let client):
             self = .exchange(
                 refusal, profile: .deviceSecret,

@@ -76,6 +76,8 @@ extension KeptHandoff {
 package enum HandoffFailure: Error, Sendable, Hashable {
     /// By a rule of hand-offs.
     case handoff(HandoffRefusal)
+    /// An operator has suspended the identity provider since the code was made.
+    case providerSuspended
     /// By a rule of the exchange, which judged this client: the app or the web app.
     case exchange(ExchangeRefusal, by: Client)
 }

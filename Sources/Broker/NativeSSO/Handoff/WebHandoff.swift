@@ -99,6 +99,9 @@ package struct WebHandoff: Sendable {
         guard let issuer = issuers.first(where: { $0.issuer == kept.audience }) else {
             throw .refused(.handoff(.withdrawn))
         }
+        // The code stands for an id_token of the identity provider, which no broker takes while it is suspended.
+        let suspended = try HandoffError.port { () throws(PortError) in try exchange.directory.suspendedProviders }
+        guard !suspended.contains(issuer.issuer) else { throw .refused(.providerSuspended) }
         // A known outage must not cost the web app its code.
         try HandoffError.port { () throws(PortError) in try exchange.mint.checkSigning(for: request.client) }
         let asked = try HandoffError.port { () throws(PortError) in
