@@ -58,7 +58,7 @@ package struct HandoffChallenge: Hashable, Sendable {
 
     /// The challenge that a verifier fits; `nil`: the verifier does not have the form of RFC 7636 §4.1, and fits none.
     package init?(of verifier: String) {
-        guard (43...128).contains(verifier.utf8.count), verifier.utf8.allSatisfy(\.isUnreserved) else { return nil }
+        guard verifier.isVerifier else { return nil }
         digest = Array(SHA256.hash(data: Array(verifier.utf8)))
     }
 

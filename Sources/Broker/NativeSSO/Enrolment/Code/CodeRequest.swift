@@ -69,9 +69,13 @@ package struct PresentedCode: Sendable, Redacted {
     /// Only `VSCHAR`: RFC 6749 App. A.11.
     var isSound: Bool { code.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
 
+    var hasSoundVerifier: Bool { verifier.isVerifier }
+}
+
+extension String {
     /// 43 to 128 characters of `[A-Z] / [a-z] / [0-9] / "-" / "." / "_" / "~"`: RFC 7636 §4.1. Any other verifier fits
     /// no challenge.
-    var hasSoundVerifier: Bool { (43...128).contains(verifier.utf8.count) && verifier.utf8.allSatisfy(\.isUnreserved) }
+    var isVerifier: Bool { (43...128).contains(utf8.count) && utf8.allSatisfy(\.isUnreserved) }
 }
 
 /// Why a code leads to no tokens.
