@@ -47,14 +47,14 @@ package struct LoginSharing: Sendable {
             sourceClient: source.client, source: source.membership, client: target.client, target: target.membership,
             login: login, scope: scope, consent: scopesRequiringConsent, issuer: issuer, profile: profile,
             idleLimit: idleLimit, now: now)
-        self.scope = state.judged.checks.scope
-        // One decision names one rule. What it says with that rule out of the way names the next.
+        self.scope = state.asked.checks.scope
+        // A decision names one rule. The next decision, with that rule out of the way, names the next rule.
         var refusals: [ExchangeRefusal] = []
         while let refusal = state.refusal, !refusals.contains(refusal) {
             refusals.append(refusal)
             state.overcome(refusal)
         }
-        // The event that disabled the account ended its sessions. Whoever begins another one is refused for the account.
+        // The event that disabled the account ended its sessions. The broker begins no other one.
         if login?.accountIsDisabled == true, !refusals.contains(.accountDisabled) { refusals.append(.accountDisabled) }
         self.refusals = refusals
     }
@@ -77,7 +77,7 @@ private struct State {
     private static let anyID = UniqueID(high: 0, low: 0)
     private static let anySubject = Subject(validated: "any")
 
-    var judged: (asked: Admission, checks: ExchangeChecks) {
+    var asked: Admission {
         let sessionID = SessionID(validated: "any")
         let request = ExchangeRequest(
             assuming: profile, requestID: Self.anyID, client: client, issuer: issuer, scope: scope)
@@ -91,24 +91,24 @@ private struct State {
         let checks = ExchangeChecks(
             of: request, idToken, fitsDevice: true, scopesRequiringConsent: consent, idleLimit: idleLimit,
             at: now)
-        let asked = Admission(
+        return Admission(
             request: request, idToken: idToken, sid: sessionID.digest, checks: checks,
             device: DeviceDigest(validated: [UInt8](repeating: 0, count: 32)),
             proposedGrantID: Self.anyID, proposedSessionRowID: Self.anyID)
-        return (asked, checks)
     }
 
     var refusal: ExchangeRefusal? {
-        let session =
-            login?.session
-            ?? SessionFacts(
-                id: Self.anyID, subject: Self.anySubject, endedAt: nil, expiresAt: now.adding(1), lastUsedAt: now)
+        let session = login?.session ?? liveSession(of: Self.anySubject)
         let facts = AdmissionFacts(
             now: now, clientIsEnabled: client.isEnabled, source: source, target: target, otherAudienceInGroup: true,
             session: session, deviceIsBlocked: login?.deviceIsBlocked ?? false,
             needsLaterLogin: login?.needsLaterLogin ?? false, accountIsDisabled: login?.accountIsDisabled ?? false,
             grant: nil)
-        return NativeSSO.refusal(judged.asked, facts)
+        return NativeSSO.refusal(asked, facts)
+    }
+
+    private func liveSession(of subject: Subject) -> SessionFacts {
+        SessionFacts(id: Self.anyID, subject: subject, endedAt: nil, expiresAt: now.adding(1), lastUsedAt: now)
     }
 
     /// Changes what the rule looks at, so that it refuses no more.
@@ -124,9 +124,8 @@ private struct State {
             target = Membership(group: group, role: .both, scopeCeiling: target?.scopeCeiling)
         case .selfExchange: client.allowsSelfExchange = true
         case .sessionEnded, .sessionExpired, .sessionIdle, .subjectTokenBeforeEnd, .subjectMismatch, .sessionUnknown:
-            let subject = login?.session.subject ?? Self.anySubject
-            login?.session = SessionFacts(
-                id: Self.anyID, subject: subject, endedAt: nil, expiresAt: now.adding(1), lastUsedAt: now)
+            let session = liveSession(of: login?.session.subject ?? Self.anySubject)
+            login?.session = session
         case .subjectTokenTooOld, .subjectTokenExpired: login?.issuedAt = now
         case .accountDisabled: login?.accountIsDisabled = false
         case .deviceBlocked: login?.deviceIsBlocked = false
