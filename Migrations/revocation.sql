@@ -10,8 +10,7 @@ SET LOCAL search_path = native_sso, pg_temp;
 -- on, so an id_token with a later iat begins a new session of that name. A session over its absolute lifetime keeps what that end asks.
 -- $1 request, $2 client, $3 and $4 issuers and the digest of the device value at each, in hexadecimal, $5 NULL, or the grant that must
 -- be alive, be the client's, and be on the device.
-DROP FUNCTION IF EXISTS end_signed_out(uuid, text, text[], text[], uuid);
-CREATE FUNCTION end_signed_out(
+CREATE OR REPLACE FUNCTION end_signed_out(
     p_request_id uuid, p_client text, p_issuers text[], p_devices text[], p_grant_id uuid DEFAULT NULL)
 RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
