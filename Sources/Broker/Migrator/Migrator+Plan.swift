@@ -59,7 +59,7 @@ extension Migrator {
         return trials
     }
 
-    static func texts(
+    private static func texts(
         _ transaction: borrowing Transaction, _ statement: Statement
     ) throws(PostgresError) -> [String] {
         var texts: [String] = []
