@@ -87,7 +87,7 @@ package actor AuditSealer {
 }
 
 enum SealStatements {
-    static let all = [seal, since, tag, check, count]
+    static let all = [seal, since, tag, lastBefore, check, count]
 
     /// $1 least number of seconds since the last seal.
     static let seal = Statement("SELECT native_sso.seal_audit($1)")
@@ -101,6 +101,14 @@ enum SealStatements {
 
     /// $1 number, $2 tag.
     static let tag = Statement("SELECT native_sso.tag_audit_seal($1, $2)")
+
+    /// $1 instant. The columns of ``check``, for the seal before the first one that is checked.
+    static let lastBefore = Statement(
+        """
+        SELECT number, sealed_at, events, chain, tag, to_char(month, 'YYYY-MM'), from_transaction, until_transaction,
+            is_removal, true, events, true, false, to_char(sealed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), false
+        FROM native_sso.audit_seal WHERE sealed_at < $1 ORDER BY number DESC LIMIT 1
+        """)
 
     /// $1 after this seal, $2 limit. Computes chain and digests again, with functions of PostgreSQL alone: those of the
     /// schema belong to an owner who may have changed them.

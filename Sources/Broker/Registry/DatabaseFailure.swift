@@ -101,6 +101,6 @@ enum RegistryStatements {
         + SessionStatements.all
         + GrantStatements.all + RevocationStatements.all + EndedSessionStatements.all
         + DatabaseStatements.all + RestoreStatements.all + [LoginStatements.select] + SupportStatements.all
-        + SuspensionStatements.all + SealStatements.all + [Administration.lastSealBefore]
+        + SuspensionStatements.all + SealStatements.all
         + DeviceStatements.all + AccountStatements.all + AuditListStatements.all
 }

@@ -46,7 +46,8 @@ extension Administration {
         var check = AuditCheck(
             checkpoints: Dictionary(checkpoints.map { ($0.number, $0) }) { first, _ in first })
         if let first {
-            let before = try await rows(Self.lastSealBefore, [.timestamp(first.seconds * 1_000_000)], CheckedSeal.init)
+            let before = try await rows(
+                SealStatements.lastBefore, [.timestamp(first.seconds * 1_000_000)], CheckedSeal.init)
             check.start = before.first
         }
         while true {
@@ -74,18 +75,10 @@ extension Administration {
         return check.conclude(at: now, readsTags: authenticator != nil)
     }
 
-    /// The newest seals, which may be kept outside the database.
+    /// The newest seal, which may be kept outside the database.
     package func lastSeal() async throws(AdministrationError) -> AuditSeal? {
         try await rows(SealStatements.since, [.null], AuditSeal.row).last
     }
-
-    /// $1 instant.
-    static let lastSealBefore = Statement(
-        """
-        SELECT number, sealed_at, events, chain, tag, to_char(month, 'YYYY-MM'), from_transaction, until_transaction,
-            is_removal, true, events, true, false, to_char(sealed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), false
-        FROM native_sso.audit_seal WHERE sealed_at < $1 ORDER BY number DESC LIMIT 1
-        """)
 }
 
 /// A seal, and what its range holds now.
