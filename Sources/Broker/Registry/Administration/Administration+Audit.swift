@@ -53,9 +53,10 @@ package struct AuditSelection: Sendable, Hashable {
     package var client: ClientID?
     /// Row ids of sessions.
     package var sessions: [UniqueID]?
-    /// A part of any field, in lower or upper case.
+    /// A part of any field, in lower or upper case. Only ``Administration/auditInOrder(_:)`` reads it.
     package var text: String?
-    /// Transactions that recorded events, from the first one up to, and without, the second.
+    /// Transactions that recorded events, from the first one up to, and without, the second. Only
+    /// ``Administration/auditInOrder(_:)`` reads them.
     package var transactions: Range<Int64>?
 
     package init(
@@ -67,6 +68,15 @@ package struct AuditSelection: Sendable, Hashable {
         self.kind = kind
         self.client = client
         self.sessions = sessions
+    }
+
+    /// $1 to $5 of ``AuditListStatements/list`` and ``AuditListStatements/inOrder``.
+    fileprivate var parameters: [PostgresValue] {
+        [
+            from.map { .timestamp($0.microseconds) } ?? .null, until.map { .timestamp($0.microseconds) } ?? .null,
+            .optionalText(kind?.rawValue), .optionalText(client?.string),
+            sessions.map { .uuidArray($0.map(\.octets)) } ?? .null,
+        ]
     }
 }
 
@@ -84,28 +94,19 @@ extension Administration {
     ) async throws(AdministrationError) -> [AuditRecord] {
         try await rows(
             AuditListStatements.list,
-            [
-                selection.from.map { .timestamp($0.microseconds) } ?? .null,
-                selection.until.map { .timestamp($0.microseconds) } ?? .null,
-                .optionalText(selection.kind?.rawValue), .optionalText(selection.client?.string),
-                selection.sessions.map { .uuidArray($0.map(\.octets)) } ?? .null, .int64(limit),
-                position.map { .timestamp($0.microseconds) } ?? .null, .optionalInt64(position?.partition),
-                .optionalText(position?.row),
+            selection.parameters + [
+                .int64(limit), position.map { .timestamp($0.microseconds) } ?? .null,
+                .optionalInt64(position?.partition), .optionalText(position?.row),
             ], AuditListStatements.record)
     }
-}
 
-extension Administration {
     /// The events of one selection, by time. Bound them by an interval: all are in memory at once.
     package func auditInOrder(_ selection: AuditSelection) async throws(AdministrationError) -> [AuditRecord] {
         try await rows(
             AuditListStatements.inOrder,
-            [
-                selection.from.map { .timestamp($0.microseconds) } ?? .null,
-                selection.until.map { .timestamp($0.microseconds) } ?? .null,
-                .optionalText(selection.kind?.rawValue), .optionalText(selection.client?.string),
-                selection.sessions.map { .uuidArray($0.map(\.octets)) } ?? .null, .optionalText(selection.text),
-                .optionalInt64(selection.transactions?.lowerBound), .optionalInt64(selection.transactions?.upperBound),
+            selection.parameters + [
+                .optionalText(selection.text), .optionalInt64(selection.transactions?.lowerBound),
+                .optionalInt64(selection.transactions?.upperBound),
             ], AuditListStatements.record)
     }
 
