@@ -147,9 +147,7 @@ extension Administration {
             throw AdministrationError(changing: error)
         }
     }
-}
 
-extension Administration {
     /// Keeps keys from signing, or lets them sign again.
     /// - Returns: The `kid` of the keys that this call changed. The others were so already, or sign nothing any more.
     package func suspend(
