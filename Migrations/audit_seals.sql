@@ -92,8 +92,8 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION seal_audit TO native_sso_broker;
 
--- A tag counts only if it is right, and `audit verify` computes it. An old seal without a tag stays without, so that nobody gets a tag
--- for a chain that he made anew.
+-- A tag counts only if it is right, and `audit verify` computes it. An old seal without a tag stays without one, so that an attacker
+-- gets no tags for a chain that was made anew.
 CREATE OR REPLACE FUNCTION tag_audit_seal(p_number bigint, p_tag bytea) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
     UPDATE audit_seal s SET tag = p_tag

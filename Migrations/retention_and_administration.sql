@@ -390,8 +390,8 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION sweep_devices TO native_sso_broker;
 
--- Used proofs, relayed codes, codes of hand-offs, and ends that no resource server needs any more. A kept answer is erased; the row of a code goes once no
--- IdP knows the code any more.
+-- Used proofs, relayed codes, codes of hand-offs, and ends that no resource server needs any more. A kept answer is erased; the row of
+-- a relayed code goes once no IdP knows the code any more.
 CREATE OR REPLACE FUNCTION sweep_proofs(p_limit bigint) RETURNS SETOF sweep_batch
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 DECLARE

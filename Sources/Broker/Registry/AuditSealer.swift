@@ -10,7 +10,7 @@ package struct AuditSeal: Sendable, Hashable {
     package let events: Int64
     /// SHA-256 over everything up to this seal.
     package let chain: [UInt8]
-    /// By the device key over ``number`` and ``chain``. Whoever can write to the database cannot compute it.
+    /// By the device key over ``number`` and ``chain``. An attacker who can write to the database cannot compute it.
     package let tag: [UInt8]?
 
     func expectedTag(_ authenticator: any RecordAuthenticator) async throws(PortError) -> [UInt8] {

@@ -7,7 +7,7 @@ package func refusal(_ asked: HandoffEntry, _ facts: HandoffFacts) -> HandoffFai
     case .bearer, .dpop: break
     }
     guard facts.takesOrigin else { return .handoff(.originNotRegistered) }
-    // The exchange of the web app names the requesting client where the app is not the one to change.
+    // The app asks, but the web app is the client that these rules refuse. The reason must name the web app.
     return switch refusal(asked.web, facts.web) {
     case .clientNotInGroup, .otherGroup, .directionForbidden: .handoff(.webAppOutsideGroup)
     case .clientDisabled: .handoff(.webAppUnusable)
@@ -66,7 +66,7 @@ extension KeptHandoff {
         guard let shown = HandoffChallenge(of: request.verifier), shown.matches(challenge) else {
             return .wrongVerifier
         }
-        // The app named the largest scope, or the web app's default scope was.
+        // `scope` is the one that the app named, else the default scope of the web app.
         guard let named = request.scope, !named.isSubset(of: scope) else { return nil }
         return .scopeExceedsHandoff
     }

@@ -204,7 +204,8 @@ private struct AuditCheck {
         }
     }
 
-    /// A broker that died before it could tag leaves one or two of these; so does who makes the chain anew.
+    /// A broker that died before it could tag leaves one or two of these. An attacker who makes the chain anew leaves
+    /// them too.
     private mutating func noteUntagged() {
         guard let (first, last) = untagged else { return }
         untagged = nil

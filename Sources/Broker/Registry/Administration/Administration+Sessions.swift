@@ -58,7 +58,7 @@ package enum SessionSelection: Sendable {
     }
 }
 
-/// Whom an end of sessions touches.
+/// The sessions, users and grants that an end of sessions affects.
 package struct SessionImpact: Sendable, Hashable {
     /// Live ones.
     package let sessions: Int64
