@@ -95,6 +95,7 @@ package struct WebHandoff: Sendable {
         let found = try await HandoffError.port { () async throws(PortError) in try await registry.handoff(digest) }
         guard let kept = found else { throw .refused(.handoff(.codeUnknown)) }
         if let refusal = kept.bindingRefusal(request) { throw .refused(.handoff(refusal)) }
+        guard let shown = HandoffChallenge(of: request.verifier) else { throw .refused(.handoff(.wrongVerifier)) }
         subject.provider = kept.idToken.issuer
         guard let issuer = issuers.first(where: { $0.issuer == kept.audience }) else {
             throw .refused(.handoff(.withdrawn))
@@ -106,7 +107,7 @@ package struct WebHandoff: Sendable {
         try HandoffError.port { () throws(PortError) in try exchange.mint.checkSigning(for: request.client) }
         let asked = try HandoffError.port { () throws(PortError) in
             HandoffRedemption(
-                code: digest, challenge: kept.challenge, origin: kept.origin,
+                code: digest, challenge: shown, origin: request.origin,
                 web: try admission(request, kept, issuer, at: exchange.clock.now))
         }
         // One statement, one commit; facts either way.
