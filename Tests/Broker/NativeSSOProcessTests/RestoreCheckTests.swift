@@ -182,7 +182,7 @@ struct RestoreCheckTests {
             }
             #expect(try await installation.run(["restore-check", installation.file("missing")]).status == 2)
             #expect(try await installation.audit().allSatisfy { !$0.hasPrefix("device_blocked") })
-            // A listing, a block of an unknown device, an end that nobody knows, and a change to look at.
+            // A listing, a block of an unknown device, an end of an unknown session, and a change to look at.
             try installation.write(
                 """
                 {"events":[\(good),{"kind":"client_updated","occurred_at":"2026-01-01T00:00:00Z"},\
