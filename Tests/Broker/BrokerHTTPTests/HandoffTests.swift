@@ -113,7 +113,7 @@ struct HandoffTests {
             let answer = try #require(try await broker.answer(Self.redeem(code, changes), headers: [Self.basic]))
             try Self.expectUnusable(answer)
             #expect(broker.domain.audit.events.map(\.reason) == [reason])
-            // Nobody else's attempt costs the web app its code.
+            // A refused attempt does not use the code up.
             #expect(try await broker.answer(Self.redeem(code), headers: [Self.basic])?.status == 200)
         }
     }

@@ -147,9 +147,9 @@ struct KMSKeyProviderTests {
         }
         try kms.process.fail(with: nil)
         #expect(await KeySet(records, from: provider).problems.isEmpty)
-        // Nobody listens.
-        let nobody = kms.provider(kms.client(endpoint: "http://127.0.0.1:9"))
-        let refused = await defect { () async throws(KeyError) in try await nobody.signingKey(records[0]) }
+        // No server listens there.
+        let closed = kms.provider(kms.client(endpoint: "http://127.0.0.1:9"))
+        let refused = await defect { () async throws(KeyError) in try await closed.signingKey(records[0]) }
         #expect(refused?.description.contains("cannot be reached at http://127.0.0.1:9") == true)
         #expect(refused?.isOutage == true)
     }

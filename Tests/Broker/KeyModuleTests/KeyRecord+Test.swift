@@ -18,9 +18,7 @@ extension KeyRecord {
             kid: kid ?? self.kid, use: use, algorithm: algorithm ?? self.algorithm,
             reference: reference ?? self.reference, publicJWK: publicJWK, state: state, createdAt: createdAt)
     }
-}
 
-extension KeyRecord {
     var suspended: KeyRecord {
         KeyRecord(
             kid: kid, use: use, algorithm: algorithm, reference: reference, publicJWK: publicJWK, state: state,

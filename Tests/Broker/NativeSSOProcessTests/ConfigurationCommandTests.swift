@@ -37,7 +37,7 @@ struct ConfigurationCommandTests {
             let url = installation.cluster.connectionURI(database: installation.database)
             let password = installation.file("database-password")
             try installation.write("database: { url: \"\(url)\", password_file: \(password) }\n", to: "least.yaml")
-            // A key that nobody may read, and a file that is not there, belong to serve.
+            // Only serve needs the files below /nonexistent, which do not exist.
             try installation.write(
                 """
                 issuer: https://sso.example.com

@@ -203,7 +203,7 @@ struct DoctorTests {
 
     // MARK: Database
 
-    @Test func `a database that is away, a role that may too much, one with few connections, and lost commits`()
+    @Test func `a database that is away, a role with too many rights, one with few connections, and lost commits`()
         async throws
     {
         try await Installation.withSchema { installation in

@@ -49,7 +49,7 @@ struct ImpactCommandTests {
                 ["dpop: off -> required"] + lines, installation)
             #expect(try await installation.object("client", "show", "app2").string("dpop") == "required")
 
-            // What is so already, and a client that nobody uses, are done at once.
+            // A change without effect, and a client without live grants, need no --execute.
             let same = try await installation.object("client", "update", "app2", "--dpop", "required")
             #expect(same.string("client_id") == "app2")
             let quiet = try await installation.object("client", "update", "quiet", "--dpop", "required")

@@ -38,16 +38,9 @@ struct IncidentCommandTests {
             let gentle = try await installation.run(end + ["--same-login-may-return"])
             #expect(gentle.output.contains("1250 users: no login page"), "\(gentle.output)")
 
-            // The last batch waits for rows, and the command is killed there. The server ends the one that it waits for.
-            async let holder = installation.cluster.psql(
-                """
-                BEGIN; SELECT FROM native_sso.session ORDER BY session_id LIMIT 700 FOR UPDATE; SELECT pg_sleep(120);
-                """, database: installation.database)
-            let held = """
-                query LIKE '%pg_sleep(120)%' AND datname = '\(installation.database)' AND pid <> pg_backend_pid()
-                """
-            try await installation.cluster.until(
-                "SELECT count(*) FROM pg_stat_activity WHERE \(held) AND wait_event = 'PgSleep';", answers: "1")
+            // The last batch waits for rows, and the command is killed there.
+            let holder = try installation.session()
+            try await holder.rows("BEGIN; SELECT 1 FROM native_sso.session ORDER BY session_id LIMIT 700 FOR UPDATE")
             let log = URL(filePath: installation.file("end.log"))
             let first = try ManagedProcess(
                 try BuildProducts.path(of: "native-sso"),
@@ -59,8 +52,7 @@ struct IncidentCommandTests {
                 "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid';", answers: "1")
             first.kill()
             _ = await first.exitStatus
-            try await installation.cluster.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE \(held)")
-            _ = try? await holder
+            try await holder.rows("ROLLBACK")
             _ = try await eventually("the killed command holds nothing") {
                 try await installation.cluster.psql(
                     "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'native-sso%' AND datname = '\(installation.database)'"

@@ -11,18 +11,12 @@ struct MigrateCommandTests {
             let steps = try await installation.succeed("migrate", "up", "--to", "2")
             #expect(steps.contains("clients_and_groups") && !steps.contains("sessions_and_grants"), "\(steps)")
             // Makes the next file wait in its middle: two cannot make a table of one name.
-            async let blocker = installation.cluster.psql(
-                "BEGIN; CREATE TABLE native_sso.sso_grant (n int); SELECT pg_sleep(120);",
-                database: installation.database)
+            let blocker = try installation.session()
+            try await blocker.rows("BEGIN; CREATE TABLE native_sso.sso_grant (n int)")
             let waiting = """
                 SELECT count(*) FROM pg_stat_activity WHERE application_name = 'native-sso migrate'
                     AND datname = '\(installation.database)' AND wait_event_type = 'Lock';
                 """
-            try await installation.cluster.until(
-                """
-                SELECT count(*) FROM pg_stat_activity
-                WHERE query LIKE '%pg_sleep(120)%' AND datname = '\(installation.database)' AND wait_event = 'PgSleep';
-                """, answers: "1")
             let migration = try ManagedProcess(
                 try BuildProducts.path(of: "native-sso"),
                 ["--config", installation.file("\(Installation.administration).yaml"), "migrate", "up"],
@@ -30,12 +24,7 @@ struct MigrateCommandTests {
             try await installation.cluster.until(waiting, answers: "1")
             migration.kill()
             _ = await migration.exitStatus
-            try await installation.cluster.psql(
-                """
-                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                WHERE query LIKE '%pg_sleep(120)%' AND datname = '\(installation.database)' AND pid <> pg_backend_pid()
-                """)
-            _ = try? await blocker
+            try await blocker.rows("ROLLBACK")
             let rest = try await installation.succeed("migrate", "up")
             #expect(rest.contains("sessions_and_grants") && !rest.contains("clients_and_groups"), "\(rest)")
             #expect(try await installation.succeed("migrate", "verify").contains("up to date"))

@@ -22,7 +22,7 @@ struct RegistryFileRefusalTests {
         (client("    allowed_scope: [two words]\n"), 5, "write one scope"),
         (client("    client_secret: hunter2\n"), 5, "native-sso client secret rotate"),
         (client("  - client_id: app1\n"), 5, "describes the client a second time, after line 3; remove one of them"),
-        (client("    default_scope: *a\n"), 5, "write"),
+        (client("    default_scope: *a\n"), 5, "anchors (&) and aliases (*) are not read; write the value out"),
         (client("   \tx: [\n"), 5, "is not YAML"),
         ("clients: []\n", 0, "name: is missing"),
         ("name: m\nscopes:\n  - scope: a\n  - scope: a\n", 4, "describes the scope a second time"),

@@ -15,6 +15,14 @@ struct RestoreCheckTests {
         }
     }
 
+    /// A service that keeps a journal, and lets apps revoke.
+    private func settings(_ installation: Installation, _ journal: String, backchannel: UInt16) -> [String: String] {
+        installation.serviceEnvironment.merging([
+            "NATIVE_SSO_AUDIT_JOURNAL": journal, "NATIVE_SSO_BACKCHANNEL_LISTEN": "127.0.0.1:\(backchannel)",
+            "NATIVE_SSO_BACKCHANNEL_REVOKE": "true",
+        ]) { $1 }
+    }
+
     private func revoke(_ token: String, at port: UInt16) async throws -> HTTPAnswer {
         var request = HTTPRequest.token([("client_id", "app2"), ("token", token)])
         request.target = "/revoke"
@@ -30,10 +38,7 @@ struct RestoreCheckTests {
             try await installation.registerApps()
             let journal = installation.file("journal")
             let backchannel = try LoopbackPort.free()
-            let settings = installation.serviceEnvironment.merging([
-                "NATIVE_SSO_AUDIT_JOURNAL": journal, "NATIVE_SSO_BACKCHANNEL_LISTEN": "127.0.0.1:\(backchannel)",
-                "NATIVE_SSO_BACKCHANNEL_REVOKE": "true",
-            ]) { $1 }
+            let settings = settings(installation, journal, backchannel: backchannel)
             func execute(_ arguments: String...) async throws {
                 let outcome = try await installation.run(
                     arguments + ["--execute", "--reason", "test"], environment: ["NATIVE_SSO_AUDIT_JOURNAL": journal])
@@ -125,10 +130,7 @@ struct RestoreCheckTests {
             try await installation.registerApps()
             let journal = installation.file("journal")
             let backchannel = try LoopbackPort.free()
-            let settings = installation.serviceEnvironment.merging([
-                "NATIVE_SSO_AUDIT_JOURNAL": journal, "NATIVE_SSO_BACKCHANNEL_LISTEN": "127.0.0.1:\(backchannel)",
-                "NATIVE_SSO_BACKCHANNEL_REVOKE": "true",
-            ]) { $1 }
+            let settings = settings(installation, journal, backchannel: backchannel)
             let broker = try await Broker.start(installation, environment: settings)
             try await broker.waitUntilReady()
             let exchanged = try await broker.post(try Login(installation, sid: "sid-1").exchange(by: "app2"))
@@ -180,7 +182,7 @@ struct RestoreCheckTests {
             }
             #expect(try await installation.run(["restore-check", installation.file("missing")]).status == 2)
             #expect(try await installation.audit().allSatisfy { !$0.hasPrefix("device_blocked") })
-            // A listing, a block of an unknown device, an end that nobody knows, and a change to look at.
+            // A listing, a block of an unknown device, an end of an unknown session, and a change to look at.
             try installation.write(
                 """
                 {"events":[\(good),{"kind":"client_updated","occurred_at":"2026-01-01T00:00:00Z"},\

@@ -27,7 +27,7 @@ extension Installation {
         try await withFiles { installation in
             try await installation.succeed("migrate", "up")
             try await installation.succeed("key", "generate")
-            try await installation.makeServiceRole()
+            try await installation.makeLogin(Self.loginRole, in: "native_sso_broker")
             return try await body(installation)
         }
     }
@@ -63,14 +63,14 @@ extension Installation {
         return try #require(try JSONReader.parse(Array(outcome.output.utf8)).object, sourceLocation: sourceLocation)
     }
 
-    /// The login role of the service: a member of `native_sso_broker` and nothing more.
-    private func makeServiceRole() async throws {
+    /// A login role that is a member of one group and nothing more, unless another test has made it.
+    func makeLogin(_ role: String, in group: String) async throws {
         try await cluster.psql(
             """
             DO $$ BEGIN
                 PERFORM pg_advisory_xact_lock(1);
-                IF to_regrole('\(Self.loginRole)') IS NULL THEN
-                    CREATE ROLE \(Self.loginRole) LOGIN IN ROLE native_sso_broker PASSWORD '\(cluster.password)';
+                IF to_regrole('\(role)') IS NULL THEN
+                    CREATE ROLE \(role) LOGIN IN ROLE \(group) PASSWORD '\(cluster.password)';
                 END IF;
             END $$
             """)

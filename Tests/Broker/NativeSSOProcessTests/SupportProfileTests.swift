@@ -24,15 +24,7 @@ struct SupportProfileTests {
 
     private static func withDesk(_ body: @Sendable (Installation) async throws -> Void) async throws {
         try await Installation.withSchema { installation in
-            try await installation.cluster.psql(
-                """
-                DO $$ BEGIN
-                    PERFORM pg_advisory_xact_lock(1);
-                    IF to_regrole('\(role)') IS NULL THEN
-                        CREATE ROLE \(role) LOGIN IN ROLE native_sso_support PASSWORD '\(installation.cluster.password)';
-                    END IF;
-                END $$
-                """)
+            try await installation.makeLogin(role, in: "native_sso_support")
             try await SessionCommandTests().put(installation)
             try await body(installation)
         }

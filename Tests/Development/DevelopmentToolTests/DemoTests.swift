@@ -27,10 +27,13 @@ import Testing
         ] {
             #expect(lines.count { $0.hasPrefix("\(step)  ") } >= 5, "\(step)")
         }
+        #expect(lines.count { $0.contains("← 200 access_token=eyJh") } >= 10)
         // No token, code or secret appears in full: each has at least 43 characters without a break. Other texts of
-        // that length are public: the session's name in claims and on the operator's command line.
-        let long = lines.filter { !$0.contains("sid") && !$0.contains("code_challenge") && !$0.contains("jti") }
-            .flatMap { $0.matches(of: /[A-Za-z0-9_\-]{43,}/) }
+        // that length are public: the session's name in claims and on the operator's command line, a challenge, and the
+        // id of an access token.
+        let long = lines.filter { line in
+            !line.contains("sid") && !["code_challenge", "jti"].contains { line.hasPrefix("     \($0): ") }
+        }.flatMap { $0.matches(of: /[A-Za-z0-9_\-]{43,}/) }
         #expect(long.isEmpty, "\(long.map(\.output))")
     }
 

@@ -72,7 +72,7 @@ import Testing
         let writing = Task { try await keychain.setItem("a", [2]) }
         let inode = try #require(
             try FileManager.default.attributesOfItem(atPath: path + ".lock")[.systemFileNumber] as? Int)
-        // The kernel lists who waits.
+        // The kernel lists the processes that wait.
         while try !String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n").contains(where: {
             $0.contains("->") && $0.contains(":\(inode) ")
         }) { await Task.yield() }

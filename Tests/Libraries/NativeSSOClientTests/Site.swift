@@ -19,7 +19,7 @@ actor Site: HTTPTransport {
     private var key: TestKey
     /// Of the last authorization request.
     private(set) var nonce = ""
-    /// Who logs in in the browser.
+    /// The user who logs in in the browser.
     var user = "alice"
     private var count = 0
 

@@ -57,8 +57,8 @@ extension Abuse {
             #expect(try await fixture.digest() == before, "\(reason)")
         }
 
-        /// Theft: whoever reads the code, in a log, a history or a referrer, has neither the web app's secret nor the
-        /// browser's verifier.
+        /// Theft: an attacker reads the code in a log, a history or a referrer. They have neither the web app's secret nor
+        /// the browser's verifier.
         @Test func aStolenCode() async throws {
             let fixture = try await Fixture.shared
             let (login, browser) = (try await fixture.login(), Browser())
@@ -192,7 +192,7 @@ extension Abuse {
         }
 
         /// An id_token without its device value, an app that may not, and a web app outside the group get no code.
-        @Test func whoGetsNoCode() async throws {
+        @Test func appsThatGetNoCode() async throws {
             let fixture = try await Fixture.shared
             let login = try await fixture.login()
             let changes: [(String, String, String)] = [

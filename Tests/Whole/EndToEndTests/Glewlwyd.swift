@@ -12,14 +12,9 @@ final class Glewlwyd: Sendable {
 
     /// The folder of its program, modules and libraries: installed, or unpacked by `deploy/packages --tests`; `nil`
     /// without either.
-    static let root: URL? = {
-        let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-            .deletingLastPathComponent()
-        return [repository.appending(path: ".build/glewlwyd"), URL(filePath: "/")].first {
-            FileManager.default.isExecutableFile(atPath: $0.appending(path: "usr/bin/glewlwyd").path)
-        }
-    }()
+    static let root = [Checkout.unpacked("glewlwyd"), URL(filePath: "/")].first {
+        FileManager.default.isExecutableFile(atPath: $0.appending(path: "usr/bin/glewlwyd").path)
+    }
 
     struct Failure: Error, CustomStringConvertible {
         let description: String

@@ -71,7 +71,7 @@ extension Faults {
             let asked = try await installation.command("explain", try #require(made["X-Request-Id"]))
             #expect(asked.contains("hands the login of app app-one to the web app web-shop"), "\(asked)")
 
-            // A second browser displaces nobody: the grant of the first lives on.
+            // A second browser does not end the first one's grant.
             let second = try await fixture.replica.token(request)
             let secondCode = try #require(second.json?.string("access_token"), "\(second.text)")
             #expect(try await redeem(secondCode, verifier, secret, at: fixture.broker).status == 200)

@@ -7,9 +7,8 @@ import Testing
 
 /// Both listeners are as the OpenAPI document says: every answer to requests that follow it, and to many that do not.
 @Suite(.timeLimit(.minutes(10))) struct OpenAPITests {
-    private static let document = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "Sources/Broker/BrokerHTTP/BrokerHTTP.docc/openapi.yaml")
+    private static let document = Checkout.root.appending(
+        path: "Sources/Broker/BrokerHTTP/BrokerHTTP.docc/openapi.yaml")
 
     @Test(
         .enabled(

@@ -5,17 +5,16 @@ import Testing
 /// The page with the two phones, and the identity provider's forms, in headless Chromium: every button is pressed, some by the
 /// keyboard. The screenshots stay below `.build/screenshots`.
 @Suite(.timeLimit(.minutes(10))) struct PageInBrowserTests {
-    private static let root = PythonEnvironment.scripts.deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appending(path: ".build")
-    /// `deploy/packages --tests` unpacks it.
-    private static let chromium = root.appending(path: "chromium/usr/lib/chromium/chromium-headless-shell").path
+    private static let chromium = Checkout.unpacked("chromium").appending(
+        path: "usr/lib/chromium/chromium-headless-shell"
+    ).path
 
     @Test(
         .enabled("deploy/packages --tests unpacks Chromium") { FileManager.default.isExecutableFile(atPath: chromium) })
     func everyButtonDoesWhatItSays() async throws {
         // Short, so that a token expires while the page is looked at.
         let run = try await DevelopmentRun("--access-token-lifetime", "10")
-        let screenshots = Self.root.appending(path: "screenshots")
+        let screenshots = Checkout.root.appending(path: ".build/screenshots")
         try? FileManager.default.removeItem(at: screenshots)
         let result = try await ManagedProcess.run(
             "/usr/bin/python3",

@@ -20,7 +20,7 @@ final class Proxy: Sendable {
                 .first { FileManager.default.isExecutableFile(atPath: $0) }
         }
 
-        fileprivate var unpacked: URL { Proxy.repository.appending(path: ".build/\(rawValue)") }
+        fileprivate var unpacked: URL { Checkout.unpacked(rawValue) }
 
         /// Libraries that this machine lacks are unpacked beside the programs.
         fileprivate var unpackedLibraries: String {
@@ -43,8 +43,6 @@ final class Proxy: Sendable {
         let description: String
     }
 
-    private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
     static let name = "sso.example.test"
     /// What the test's identity provider sends from.
     static let providerAddress = "127.0.0.2"
@@ -77,7 +75,7 @@ final class Proxy: Sendable {
         }
 
         var text = try String(
-            contentsOf: Self.repository.appending(path: "deploy/proxies/\(kind.recipe)"), encoding: .utf8)
+            contentsOf: Checkout.root.appending(path: "deploy/proxies/\(kind.recipe)"), encoding: .utf8)
         func replace(_ from: String, _ to: String) throws {
             guard text.contains(from) else { throw Failure(description: "\(kind.recipe) does not say \(from)") }
             text = text.replacing(from, with: to)

@@ -55,7 +55,10 @@ struct PackageArrowTests {
         }
     }
 
-    @Test(arguments: ["native-sso", "TokenVerifier", "TokenVerifierHummingbird", "NativeSSOURLSession"])
+    @Test(arguments: [
+        "native-sso", "TokenVerifier", "TokenVerifierHummingbird", "NativeSSOClient", "NativeSSOURLSession",
+        "NativeSSOAsyncHTTPClient",
+    ])
     func whatIsShippedHoldsNothingOfDevelopment(_ product: String) {
         let closure = manifest.closure(of: product)
         #expect(closure.isDisjoint(with: Self.developmentOnly), "\(closure.intersection(Self.developmentOnly))")

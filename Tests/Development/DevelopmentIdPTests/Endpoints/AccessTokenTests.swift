@@ -8,7 +8,7 @@ import Testing
 /// Access tokens as APIs get them: RFC 9068.
 @Suite struct AccessTokenTests {
     @Test(arguments: SigningAlgorithm.allCases)
-    func itSaysWhoMayDoWhatWhere(_ algorithm: SigningAlgorithm) async throws {
+    func theTokenNamesUserScopeAndAPIs(_ algorithm: SigningAlgorithm) async throws {
         try await TestProvider.run(mode: .plain, algorithm: algorithm) { provider in
             let scope = "openid profile email offline_access api:serverA api:serverB"
             let answer = try await provider.redeem(try await TestBrowser(provider).code(scope: scope))

@@ -280,7 +280,7 @@ private struct App {
 }
 
 extension Credential {
-    /// An id_token that nobody signed.
+    /// An id_token without a real signature.
     static func unsigned(_ user: String, _ sid: String = "s") -> Credential {
         let claims = #"{"iss":"https://idp.example.test","sub":"\#(user)","sid":"\#(sid)"}"#
         return Credential("e30.\(Base64URL.encode(claims.utf8)).c2ln")

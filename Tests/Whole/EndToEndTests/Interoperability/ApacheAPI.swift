@@ -13,9 +13,7 @@ final class ApacheAPI: Sendable {
         case introspection = "mod-auth-openidc-introspection.conf"
     }
 
-    private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    private static let unpacked = repository.appending(path: ".build/apache")
+    private static let unpacked = Checkout.unpacked("apache")
     private static let program = unpacked.appending(path: "usr/sbin/apache2").path
 
     static var isThere: Bool { FileManager.default.isExecutableFile(atPath: program) }
@@ -41,7 +39,7 @@ final class ApacheAPI: Sendable {
             [.posixPermissions: 0o644], ofItemAtPath: directory.appending(path: "ca.pem").path)
 
         var settings = try String(
-            contentsOf: Self.repository.appending(path: "deploy/guide/clients/\(kind.rawValue)"), encoding: .utf8)
+            contentsOf: Checkout.root.appending(path: "deploy/guide/clients/\(kind.rawValue)"), encoding: .utf8)
         for (from, to) in [
             ("https://sso.example.com/introspect", introspection), ("https://sso.example.com", issuer),
             ("https://api.example.com", audience), ("SECRET", secret),

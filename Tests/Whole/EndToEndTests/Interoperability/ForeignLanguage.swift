@@ -5,11 +5,8 @@ import Foundation
 enum ForeignLanguage: String, CaseIterable, Sendable {
     case typescript, go
 
-    private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-
-    private var sources: URL { Self.repository.appending(path: "Tests/Whole/EndToEndTests/Clients/\(rawValue)") }
-    private var unpacked: URL { Self.repository.appending(path: ".build/\(rawValue)") }
+    private var sources: URL { Checkout.root.appending(path: "Tests/Whole/EndToEndTests/Clients/\(rawValue)") }
+    private var unpacked: URL { Checkout.unpacked(rawValue) }
 
     var isThere: Bool {
         switch self {
@@ -22,8 +19,7 @@ enum ForeignLanguage: String, CaseIterable, Sendable {
         FileManager.default.fileExists(atPath: unpacked.appending(path: path).path)
     }
 
-    private static let node = [".build/typescript/usr/bin/node", "/usr/bin/node"]
-        .map { $0.hasPrefix("/") ? $0 : repository.appending(path: $0).path }
+    private static let node = [Checkout.unpacked("typescript").appending(path: "usr/bin/node").path, "/usr/bin/node"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
 
     /// Builds the program below `directory` and runs it with the file of values. It trusts one CA.

@@ -14,7 +14,7 @@ final class LemonLDAP: ForeignProvider {
 
     /// Where `deploy/packages --tests` unpacks it; `nil` without.
     static let root: URL? = {
-        let root = PythonEnvironment.scripts.appending(path: "../../../../.build/lemonldap").standardizedFileURL
+        let root = Checkout.unpacked("lemonldap")
         let program = root.appending(path: "usr/share/lemonldap-ng/bin/purgeCentralCache").path
         return FileManager.default.isExecutableFile(atPath: program) ? root : nil
     }()

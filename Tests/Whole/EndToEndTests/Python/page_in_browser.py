@@ -3,6 +3,7 @@
 page_in_browser.py CHROMIUM PAGE SCREENSHOTS: ends with 0 if every press did what it says; one line for each step.
 """
 
+import base64
 import fcntl
 import json
 import os
@@ -109,7 +110,6 @@ class Browser:
         self.call("Input.insertText", text=text)
 
     def screenshot(self, folder, name):
-        import base64
         data = self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
         (folder / f"{name}.png").write_bytes(base64.b64decode(data))
 
