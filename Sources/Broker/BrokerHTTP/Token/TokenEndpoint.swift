@@ -167,7 +167,7 @@ extension TokenEndpoint: Responder {
     ) async throws(TokenError) -> TokenAnswer {
         record.grant = .handoff
         let request = try read(reader, Parameter.subjectToken, &record, as: TokenRequestReader.handoff)
-        record.namedProvider = request.exchange.issuer.issuer
+        try note(request.exchange.issuer, &record)
         do throws(HandoffError) {
             return try await handoff.make(request, about: &record.subject)
         } catch {
