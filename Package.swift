@@ -12,8 +12,8 @@ let strict: [SwiftSetting] = [
 // The targets that talk to C: every unsafe use is marked in the source.
 let strictWithC: [SwiftSetting] = strict + [.strictMemorySafety()]
 
-// What needs a package. A package is resolved only where one of its traits is enabled: an app that takes `NativeSSOClient` with
-// `traits: []` gets swift-crypto and nothing else.
+// A dependency with one of these conditions needs its package only if a trait of the condition is enabled. An app that takes
+// `NativeSSOClient` with `traits: []` gets swift-crypto and no other package.
 let forAPIs: TargetDependencyCondition? = .when(traits: ["API", "Programs"])
 let forPrograms: TargetDependencyCondition? = .when(traits: ["Programs"])
 
@@ -77,13 +77,13 @@ let package = Package(
         .trait(name: "Programs", description: "Everything: the broker, its tools and its tests"),
     ],
     dependencies: [
-        // Of the libraries too.
+        // The libraries and the programs need these.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from("2.28.1")),
         .package(url: "https://github.com/apple/swift-nio", from("2.101.2")),
         .package(url: "https://github.com/apple/swift-http-types", from("1.8.0")),
         .package(url: "https://github.com/apple/swift-crypto", from("4.5.2")),
         .package(url: "https://github.com/swift-server/async-http-client", from("1.37.0")),
-        // Of the programs alone.
+        // Only the programs need these.
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/apple/swift-nio-http2", exact: "1.46.0"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),

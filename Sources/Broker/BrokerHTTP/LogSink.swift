@@ -86,11 +86,11 @@ package final class LogSink: Sendable {
                 state.withLock { $0.drop(lost) }
                 continue
             }
-            reportDrops()
+            noteDrops()
         }
     }
 
-    private func reportDrops() {
+    private func noteDrops() {
         let (count, note) = state.withLock { ($0.unreported, $0.dropNote) }
         guard count > 0, let note, write(note(count)) == 0 else { return }
         state.withLock { $0.unreported -= count }

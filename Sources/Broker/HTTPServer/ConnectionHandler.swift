@@ -147,7 +147,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    private func releaseRead(_ context: ChannelHandlerContext) { if isReadHeld { read(context: context) } }
+    private func releaseRead(_ context: ChannelHandlerContext) {
+        if isReadHeld { read(context: context) }
+    }
 
     // MARK: Answers
 

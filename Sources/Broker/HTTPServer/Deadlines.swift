@@ -21,7 +21,9 @@ struct ReadDeadline {
     }
 
     /// Further parts of a head do not extend the deadline.
-    mutating func receivedPartOfHead(now: NIODeadline) { if phase == .idle { enter(.header, now) } }
+    mutating func receivedPartOfHead(now: NIODeadline) {
+        if phase == .idle { enter(.header, now) }
+    }
 
     mutating func receivedHead(now: NIODeadline) { enter(.body, now) }
 

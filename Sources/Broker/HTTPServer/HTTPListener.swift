@@ -127,5 +127,7 @@ package enum ListenerAddress: Sendable, CustomStringConvertible {
     }
 
     /// The umask usually denies other users a new socket. A proxy connects through the group.
-    func openToGroup() { if case .unixSocket(let path) = self { chmod(path, S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP) } }
+    func openToGroup() {
+        if case .unixSocket(let path) = self { chmod(path, S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP) }
+    }
 }

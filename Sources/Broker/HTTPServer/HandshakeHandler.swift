@@ -21,7 +21,9 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
         self.configure = configure
     }
 
-    func handlerAdded(context: ChannelHandlerContext) { timer.set(.now() + limit, context) { [self] in fail(context) } }
+    func handlerAdded(context: ChannelHandlerContext) {
+        timer.set(.now() + limit, context) { [self] in fail(context) }
+    }
 
     func handlerRemoved(context: ChannelHandlerContext) { timer.cancel() }
 
@@ -81,7 +83,9 @@ final class TLSCloseHandler: ChannelDuplexHandler {
 
     private var isClosing = false
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) { if !isClosing { context.fireChannelRead(data) } }
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if !isClosing { context.fireChannelRead(data) }
+    }
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         if mode == .all {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The calls by each account, or with each key, in a second; a second's worth at once.
+/// Limits the calls by each account, or with each key, in a second. A second's worth may come at once.
 final class CallRate<Name: Hashable & Sendable>: Sendable {
     private struct Bucket {
         var level = 0.0
@@ -13,22 +13,37 @@ final class CallRate<Name: Hashable & Sendable>: Sendable {
     init(_ perSecond: Int) { self.perSecond = Double(max(perSecond, 1)) }
 
     /// Counts one call, if there is room for it.
-    func charge(_ name: Name) -> Bool { room(name, counting: true) }
-
-    /// Whether there is room for one call now. Counts nothing.
-    func hasRoom(_ name: Name) -> Bool { room(name, counting: false) }
-
-    private func room(_ name: Name, counting: Bool) -> Bool {
-        let now = ContinuousClock.now
-        return buckets.withLock { buckets in
-            var bucket = buckets[name] ?? Bucket()
-            let (seconds, attoseconds) = (now - bucket.at).components
-            bucket.level = max(0, bucket.level - (Double(seconds) + Double(attoseconds) / 1e18) * perSecond)
-            bucket.at = now
+    func charge(_ name: Name) -> Bool {
+        buckets.withLock { buckets in
+            var bucket = present(buckets[name])
             defer { buckets[name] = bucket }
-            guard bucket.level + 1 <= perSecond else { return false }
-            if counting { bucket.level += 1 }
+            guard hasRoom(bucket) else { return false }
+            bucket.level += 1
             return true
         }
+    }
+
+    /// Counts one call that is made in any case. Without room it delays the next calls that ask.
+    func count(_ name: Name) {
+        buckets.withLock { buckets in
+            var bucket = present(buckets[name])
+            bucket.level += 1
+            buckets[name] = bucket
+        }
+    }
+
+    /// Whether there is room for one call now. Counts nothing.
+    func hasRoom(_ name: Name) -> Bool { buckets.withLock { buckets in hasRoom(present(buckets[name])) } }
+
+    private func hasRoom(_ bucket: Bucket) -> Bool { bucket.level + 1 <= perSecond }
+
+    /// The bucket as it is now.
+    private func present(_ bucket: Bucket?) -> Bucket {
+        var bucket = bucket ?? Bucket()
+        let now = ContinuousClock.now
+        let (seconds, attoseconds) = (now - bucket.at).components
+        bucket.level = max(0, bucket.level - (Double(seconds) + Double(attoseconds) / 1e18) * perSecond)
+        bucket.at = now
+        return bucket
     }
 }

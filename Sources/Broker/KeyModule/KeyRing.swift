@@ -27,7 +27,8 @@ package final class KeyRing: Sendable {
     /// - Parameter quota: Signatures of each key in a second; `nil`: as many as are asked for.
     package init(quota: Int? = nil) { self.quota = quota.map { CallRate($0) } }
 
-    /// Before anything is written for a signature. One that was begun is made, and counts.
+    /// Asked before anything is written for a signature. A signature that was begun is made and counted, also beyond
+    /// the quota.
     func checkQuota(of kid: String) throws(PortError) {
         guard let quota, !quota.hasRoom(kid) else { return }
         throw .outage(Outage(.keyModule, "the key \(kid) has made keys.quota signatures in this second"))
@@ -41,7 +42,7 @@ package final class KeyRing: Sendable {
 
     /// - Parameter time: `nil`: the key did not sign.
     func count(signatureBy kid: String, in provider: String, _ time: Duration?) {
-        _ = quota?.charge(kid)
+        quota?.count(kid)
         signed.withLock { signed in
             var signatures = signed[kid] ?? Signatures()
             signatures.provider = provider

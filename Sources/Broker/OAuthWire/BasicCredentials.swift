@@ -33,11 +33,8 @@ public struct BasicCredentials: Sendable {
     }
 
     private static func text(_ part: ArraySlice<UInt8>) -> String? {
-        guard
-            let octets = try? part.withUnsafeBufferPointer({ text throws(FormError) in try FormText.decode(text.span) }
-            ),
-            octets.allSatisfy({ (0x20...0x7E).contains($0) })
-        else { return nil }
+        let octets = try? part.withUnsafeBufferPointer { text throws(FormError) in try FormText.decode(text.span) }
+        guard let octets, octets.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
         return String(decoding: octets, as: UTF8.self)
     }
 }

@@ -100,5 +100,7 @@ final class Job: QueuedCall {
 }
 
 extension LaneCore<Job> {
-    func start() { start { jobs, connection in for job in jobs { job.run(on: connection) } } }
+    func start() {
+        start { jobs, connection in for job in jobs { job.run(on: connection) } }
+    }
 }

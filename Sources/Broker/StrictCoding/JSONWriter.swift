@@ -110,7 +110,9 @@ public struct JSONWriter: Sendable {
         needsComma = false
     }
 
-    private mutating func separate() { if needsComma { bytes.append(UInt8(ascii: ",")) } }
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+    }
 
     private mutating func bracket<Failure>(
         _ open: UInt8, _ close: UInt8, _ body: (inout JSONWriter) throws(Failure) -> Void

@@ -47,7 +47,7 @@ extension Redacted {
 extension String {
     /// nil unless the octets are valid UTF-8. Swift's own initializer with checks would need iOS 18.
     package init?(validUTF8 octets: Span<UInt8>) {
-        // Repairs what is not valid, and then differs.
+        // It repairs octets that are not valid UTF-8. Then the text differs from them.
         let text = octets.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
         guard withSpan(of: text.utf8, { areSame($0, octets) }) else { return nil }
         self = text

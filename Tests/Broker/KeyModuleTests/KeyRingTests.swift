@@ -250,6 +250,16 @@ struct KeyRingTests {
         #expect(try ring.algorithm(nil) == .es256)
     }
 
+    @Test func `signatures that were begun together count beyond the quota`() async throws {
+        let records = try await provider.completeSet()
+        let ring = KeyRing(quota: 5)
+        #expect(ring.adopt(await KeySet(records, from: provider)))
+        for _ in 0..<100 { _ = try await ring.sign(payload: [], type: .accessToken, algorithm: .es256) }
+        // The quota alone would have room again by now. 100 signatures take the room of 20 s.
+        try await Task.sleep(for: .milliseconds(500))
+        await expectOutage { () throws(PortError) in try ring.algorithm(nil) }
+    }
+
     // MARK: Replicas
 
     @Test func `each replica signs by its own key, and publishes those of all`() async throws {

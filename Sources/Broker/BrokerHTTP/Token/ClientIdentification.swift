@@ -30,15 +30,19 @@ package struct ClientIdentification: Sendable {
     /// Counts a request by its sender, before anything of it is read.
     func begin(_ arrival: Arrival, _ record: inout RequestRecord) throws(TokenError) -> ReceivedRequest {
         switch arrival {
-        case .fault(_, from: let caller): record.caller = caller
-        case .request(let request): (record.caller, record.trace) = (request.client, request.trace)
+        case .fault(let fault, from: let caller):
+            try count(caller, &record)
+            throw .refused(.wire(fault))
+        case .request(let request):
+            record.trace = request.trace
+            try count(request.client, &record)
+            return request
         }
-        let caller = record.caller
+    }
+
+    private func count(_ caller: ClientAddress?, _ record: inout RequestRecord) throws(TokenError) {
+        record.caller = caller
         try TokenError.counting { () throws(RateLimited) in try limiter.charge(requestFrom: caller) }
-        switch arrival {
-        case .fault(let fault, from: _): throw .refused(.wire(fault))
-        case .request(let request): return request
-        }
     }
 
     /// Checks everything except whether an assertion was used before.

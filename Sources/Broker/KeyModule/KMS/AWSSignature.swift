@@ -1,9 +1,9 @@
 import Glibc
 import NativeSSO
-import StrictCoding
+package import StrictCoding
 
 /// An access key of AWS. It prints as `****`.
-package struct AWSCredentials: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+package struct AWSCredentials: Sendable, Hashable, Redacted {
     let accessKey: String
     let secretKey: String
     /// Of temporary credentials.
@@ -44,9 +44,6 @@ package struct AWSCredentials: Sendable, Hashable, CustomStringConvertible, Cust
         }
         self.init(accessKey: accessKey, secretKey: secretKey, sessionToken: values["aws_session_token"])
     }
-
-    package var description: String { "****" }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// Signature Version 4 of a request to an AWS service.

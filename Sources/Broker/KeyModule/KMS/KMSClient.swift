@@ -42,6 +42,8 @@ package final class KMSClient: Sendable {
         configuration.redirectConfiguration = .disallow
         configuration.httpVersion = .http1Only
         configuration.timeout.connect = .seconds(2)
+        // The deadline of a request ends with the head of its answer. This bounds the wait for the body.
+        configuration.timeout.read = .seconds(3)
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
         configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)

@@ -1,4 +1,3 @@
-import COpenSSL
 package import JOSE
 package import NativeSSO
 import StrictCoding

@@ -46,7 +46,7 @@ final class KMSSigningKey: SigningKey {
         return try key.publicKey(algorithm)
     }
 
-    /// A signature that nobody uses.
+    /// Makes a signature and verifies it. It is not used for anything else.
     private func sign() async throws(KeyError) {
         let message = Array("native-sso key check".utf8)
         let signature = try await signatureOfKMS(message)

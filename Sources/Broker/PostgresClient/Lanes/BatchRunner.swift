@@ -170,12 +170,16 @@ struct BatchRunner {
         for (call, rows) in zip(batch, answers) { call.answer(.success(rows)) }
     }
 
-    private func fail(_ calls: [LaneCall], _ error: PostgresError) { for call in calls { call.fail(error) } }
+    private func fail(_ calls: [LaneCall], _ error: PostgresError) {
+        for call in calls { call.fail(error) }
+    }
 }
 
 extension PostgresError {
     /// The statement itself is wrong, regardless of values: class 42, syntax error or access rule violation.
-    var isOfStatement: Bool { if case .server(let state, _, _) = self { state.code.hasPrefix("42") } else { false } }
+    var isOfStatement: Bool {
+        if case .server(let state, _, _) = self { state.code.hasPrefix("42") } else { false }
+    }
 
     /// The error is temporary: another transaction was in the way.
     fileprivate var mayPass: Bool {

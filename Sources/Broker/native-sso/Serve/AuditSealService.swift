@@ -6,7 +6,7 @@ import PostgresClient
 import Registry
 import StrictCoding
 
-/// Seals the audit each minute. What the log has of a seal is a checkpoint outside the database.
+/// Seals the audit each minute. The log line of a seal is a checkpoint outside the database.
 struct AuditSealService: Sendable {
     static let interval: Duration = .seconds(60)
 
@@ -35,7 +35,7 @@ struct AuditSealService: Sendable {
                     "the database lost a seal of the audit",
                     metadata: [
                         "seal": .stringConvertible(Int(seal.number)), "chain": .string(Hexadecimal.encode(seal.chain)),
-                        "remedy": "native-sso audit verify; it was restored to an earlier moment, or changed",
+                        "remedy": "native-sso audit verify; the database was restored to an earlier moment, or changed",
                     ])
             }
             for seal in outcome.sealed {

@@ -60,7 +60,7 @@ extension Broker {
             logger.warning("the database does not answer yet", metadata: ["reason": "\(error)"])
             return false
         }
-        // At once, because none of them needs another.
+        // At the same time, because none of them needs another.
         async let schema: Void = reportSchema()
         async let loaded = keys.refresh()
         let hasPassed = try await startChecks.pass()

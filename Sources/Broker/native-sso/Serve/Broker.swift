@@ -60,7 +60,9 @@ struct Broker: Sendable {
         tls = configuration.tlsFiles.map { $0.map { CurrentTLSIdentity($0.identity) } }
         let provider = try configuration.keys.provider()
         try provider.check()
-        try configuration.audit.journal.map { try EndLog(path: $0).check() }
+        let journal = configuration.audit.journal.map { EndLog(path: $0) }
+        self.journal = journal
+        try journal?.check()
         let connection = try configuration.database.connection(pool: configuration.database.pool)
 
         // Nothing below may throw: HTTP clients must be shut down before release.
@@ -70,8 +72,6 @@ struct Broker: Sendable {
         let pool = ConnectionPool(connection, history: history) { connections.note($0) }
         self.pool = pool
         shared = BoundedExecutor(pool, atOnce: max(configuration.database.pool - 2, 1))
-        let journal = configuration.audit.journal.map { EndLog(path: $0) }
-        self.journal = journal
         let logouts = PostgresLogoutRegistry(
             database: databaseTimes.measuring(.logout, on: shared), atOnce: max(configuration.database.pool * 3 / 8, 1))
         let clock = clock

@@ -111,6 +111,7 @@ struct DatabaseState: Sendable {
                     AND state_change < clock_timestamp() - interval '1 second'),
             (extract(epoch FROM clock_timestamp()) * 1000)::bigint
         """)
+
     static func read(from database: any StatementExecutor) async throws(PostgresError) -> DatabaseState {
         guard let row = try await database.query(select, []).first else { throw .unexpectedResult(column: 0) }
         return DatabaseState(

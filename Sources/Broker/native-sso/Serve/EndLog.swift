@@ -10,7 +10,8 @@ import Synchronization
 /// events. After a restore, `native-sso restore-check` repeats what the database has lost.
 ///
 /// A line is on the disk before its answer is sent. If the disk takes no line, no end is acknowledged: the lines wait in
-/// memory, and the next call writes them first. So an end that is asked for once more is in the file, too.
+/// memory, and the next call writes them first. So an end that is asked for once more is in the file, too. If the broker
+/// stops before that, only the audit in the database has the end.
 final class EndLog: Sendable {
     let path: String
     /// Lines that are not on the disk yet.

@@ -59,10 +59,8 @@ actor KeyRefresh {
 
     /// Before the keys are loaded, which takes longer when their provider is slow or away.
     private func suspend(_ records: [KeyRecord]) {
-        let (before, now) = (
-            ring.suspendedKIDs, Set(records.filter { $0.suspendedAt != nil && $0.state.maySign }.map(\.kid))
-        )
-        guard before != now else { return }
+        let now = Set(records.filter { $0.suspendedAt != nil && $0.state.maySign }.map(\.kid))
+        guard ring.suspendedKIDs != now else { return }
         ring.suspendedKIDs = now
         logger.notice(
             now.isEmpty ? "no key is suspended any more" : "keys are suspended",

@@ -20,7 +20,9 @@ final class RegistryReport: MetricSource {
     }
 
     /// During an outage the last values stay.
-    func run() async { if let size = try? await sweeper.size() { latest.withLock { $0 = size } } }
+    func run() async {
+        if let size = try? await sweeper.size() { latest.withLock { $0 = size } }
+    }
 
     var samples: [MetricSample] {
         let size = latest.withLock { $0 }
