@@ -156,22 +156,6 @@ struct HandoffTests {
         }
     }
 
-    @Test("An app gets no code for a login of a suspended identity provider")
-    func suspendedProvider() async throws {
-        try await TestBroker.run { broker async throws in
-            Self.allow(broker.domain)
-            broker.domain.directory.suspend([Domain.issuer])
-            let refused = try #require(try await broker.answer(try Self.make()))
-            #expect(refused.status == 400)
-            let body = try #require(try JSONReader.parse(refused.body).object)
-            #expect(body.string("error") == "invalid_target")
-            #expect(broker.domain.audit.events.map(\.reason) == ["idp_suspended"])
-
-            broker.domain.directory.suspend([])
-            #expect(try await broker.answer(try Self.make())?.status == 200)
-        }
-    }
-
     @Test("A login that is too weak for the web app sends the user to the browser with what the web app demands")
     func tooWeak() async throws {
         try await TestBroker.run { broker async throws in
