@@ -54,16 +54,22 @@ extension Administration {
     }
 
     /// Ends sessions and revokes grants, in batches.
-    /// - Parameter mayReturn: The sessions of these that an app ended: a later id_token of the same login begins anew.
+    /// - Parameters:
+    ///   - mayReturn: The sessions of these that an app ended: a later id_token of the same login begins anew.
+    ///   - reused: The grants of these whose refresh token was reused: only a later login begins another.
     package func end(
-        _ sessions: Set<UniqueID>, mayReturn: Set<UniqueID>, grants: Set<UniqueID>, _ act: AdministrativeAct
+        _ sessions: Set<UniqueID>, mayReturn: Set<UniqueID>, grants: Set<UniqueID>, reused: Set<UniqueID>,
+        _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         for (ids, returns) in [(sessions.subtracting(mayReturn), false), (sessions.intersection(mayReturn), true)] {
             for batch in Self.batches(ids) {
                 _ = try await end(batch, reason: "operator", sameLoginMayReturn: returns, act)
             }
         }
-        for batch in Self.batches(grants) { _ = try await revoke(batch, act) }
+        for batch in Self.batches(grants.subtracting(reused)) { _ = try await revoke(batch, act) }
+        for batch in Self.batches(grants.intersection(reused)) {
+            _ = try await revoke(batch, as: "refresh_token_reused", act)
+        }
     }
 
     /// Records that an operator has compared the database with a journal: brokers serve again.

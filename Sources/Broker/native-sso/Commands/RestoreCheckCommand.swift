@@ -1,4 +1,5 @@
 import ArgumentParser
+import BrokerHTTP
 import NativeSSO
 import Registry
 import RegularFiles
@@ -120,6 +121,8 @@ private struct RestoreCheck: Sendable {
     private var sessions: Set<UniqueID> = []
     private var mayReturn: Set<UniqueID> = []
     private var grants: Set<UniqueID> = []
+    /// The grants whose refresh token was reused.
+    private var reused: Set<UniqueID> = []
     private var devices: [Device: Bool] = [:]
     private var keys: Set<ProviderKey> = []
     private var logouts: [KeptEvents.Event] = []
@@ -150,7 +153,11 @@ private struct RestoreCheck: Sendable {
             let isFirst = sessions.insert(session).inserted
             // Of two ends the stricter one counts.
             if reason != "app" { mayReturn.remove(session) } else if isFirst { mayReturn.insert(session) }
-        case .grantRevoked: grants.insert(try event.id("grant_id"))
+        case .grantRevoked:
+            let grant = try event.id("grant_id")
+            grants.insert(grant)
+            let reason = event.members.string("reason")
+            if reason?.hasSameOctets(as: RefreshRefusal.replayed.row.reason) == true { reused.insert(grant) }
         case .deviceBlocked, .deviceUnblocked:
             guard let digest = DeviceDigest(octets: Hexadecimal.decode(try event.detail("device")) ?? []) else {
                 throw event.unusable("details.device")
@@ -269,7 +276,10 @@ private struct RestoreCheck: Sendable {
             mayReturn.intersection(sessions).count,
             "sessions to end that an app signed out: a new id_token begins another")
         add(logouts.count, "logouts and security events of identity providers to repeat")
-        add(grants.count, "grants to revoke: their apps exchange again")
+        add(grants.subtracting(reused).count, "grants to revoke: their apps exchange again")
+        add(
+            grants.intersection(reused).count,
+            "grants to revoke, whose refresh token was reused: their users log in again")
         lines += devices.keys.map { "block the device \(Hexadecimal.encode($0.digest.octets)) of \($0.issuer)" }
             .sorted()
         lines += keys.map { "revoke the key \($0.thumbprint) of \($0.issuer)" }.sorted()
@@ -295,7 +305,7 @@ private struct RestoreCheck: Sendable {
                 throw CommandFailure.infrastructure("\(logout.place): \(error); run it again: what is done stays done")
             }
         }
-        try await registry.end(sessions, mayReturn: mayReturn, grants: grants, act)
+        try await registry.end(sessions, mayReturn: mayReturn, grants: grants, reused: reused, act)
         try await registry.recordRestoreCheck(lost: lost, act)
     }
 }

@@ -1,3 +1,4 @@
+import BrokerHTTP
 import Dispatch
 import Glibc
 import NativeSSO
@@ -250,9 +251,17 @@ struct JournalledGrants: GrantRegistry {
         try await journal.append([
             EndLog.Event(
                 kind: .grantRevoked, requestID: rotation.request.requestID, occurredAt: facts.now,
-                client: facts.grant?.client, grant: rotation.token.grantID)
+                client: facts.grant?.client, grant: rotation.token.grantID, reason: Self.reason(rotation, facts))
         ])
         return facts
+    }
+
+    /// Why the registry revoked the grant. After a reuse only a later login may begin another.
+    private static func reason(_ rotation: Rotation, _ facts: RotationFacts) -> String? {
+        do throws(RefreshError) { _ = try decide(rotation, facts) } catch {
+            if case .refused(let refusal) = error { return refusal.row.reason }
+        }
+        return nil
     }
 
     func markUnanswered(_ token: RefreshToken) async throws(PortError) { try await registry.markUnanswered(token) }
