@@ -148,14 +148,10 @@ public actor AppLogin {
         prompt: String? = nil, meeting demand: LoginDemand = LoginDemand(), in browser: Browser
     ) async throws(ClientError) -> Outcome {
         let known: SharedLogin?
-        do {
-            known = try await SharedLogin.load(from: shared)
-        } catch KeychainItemDefect.newerVersion {
-            throw .keychainItem(.newerVersion)
-        } catch is KeychainItemDefect {
+        do throws(ClientError) {
+            known = try await SharedLogin.stored(in: shared)?.login
+        } catch .keychainItem(.corrupt) {
             known = nil
-        } catch {
-            throw .keychain(error)
         }
         let attempt = try await attempt()
         let address: String

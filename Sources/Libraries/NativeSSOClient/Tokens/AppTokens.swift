@@ -161,14 +161,9 @@ public actor AppTokens {
     }
 
     private func loadedLogin() async throws(ClientError) -> Login? {
-        guard let bytes = try await keychain({ try await self.shared.item(SharedLogin.item) }) else { return nil }
-        do throws(KeychainItemDefect) {
-            let login = try SharedLogin(bytes)
-            guard let user = login.user else { throw .corrupt }
-            return (login, user, ItemRevision(of: bytes))
-        } catch {
-            throw .keychainItem(error)
-        }
+        guard let (login, revision) = try await SharedLogin.stored(in: shared) else { return nil }
+        guard let user = login.user else { throw .keychainItem(.corrupt) }
+        return (login, user, revision)
     }
 
     private func keep(
