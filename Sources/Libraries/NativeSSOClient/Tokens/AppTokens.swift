@@ -58,7 +58,7 @@ public actor AppTokens {
     ///
     /// - Throws: ``ClientError``, as ``accessToken()`` does.
     public func accessToken(insteadOf rejected: Credential) async throws(ClientError) -> Credential {
-        forget(rejected)
+        if let current, current.token.secret.utf8.elementsEqual(rejected.secret.utf8) { self.current = nil }
         return try await accessToken()
     }
 
@@ -89,10 +89,6 @@ public actor AppTokens {
     /// The refresh token as stored; nil if there is none.
     func refreshToken() async throws(ClientError) -> Credential? {
         if case .grant(let token, _, _) = try await ownItem().item { token } else { nil }
-    }
-
-    private func forget(_ token: Credential) {
-        if let current, current.token.secret.utf8.elementsEqual(token.secret.utf8) { self.current = nil }
     }
 
     private func renewed() async throws(ClientError) -> Credential {
