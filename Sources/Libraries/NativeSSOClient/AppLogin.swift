@@ -38,6 +38,9 @@ public actor AppLogin {
             sharing = .provider
             profile = .deviceSecret
         }
+
+        /// The issuer of the id_token that the apps share.
+        var loginIssuer: String { sharing == .provider ? provider : broker }
     }
 
     /// How a login becomes one that other apps can use.
@@ -121,13 +124,12 @@ public actor AppLogin {
     /// - Throws: ``ClientError``, if the broker's discovery document is needed and cannot be loaded.
     public func tokens() async throws(ClientError) -> AppTokens {
         if let loadedTokens { return loadedTokens }
-        let endpoint = endpoint(at: try await metadata(of: configuration.broker).tokenEndpoint, prover: prover)
+        let endpoint = try await brokerEndpoint(prover: prover)
         // Another caller may have been quicker: two would refresh at once.
         if let loadedTokens { return loadedTokens }
         let tokens = AppTokens(
-            endpoint: endpoint,
-            issuer: configuration.sharing == .provider ? configuration.provider : configuration.broker,
-            scope: configuration.scope, shared: shared, own: own, now: now)
+            endpoint: endpoint, issuer: configuration.loginIssuer, scope: configuration.scope, shared: shared, own: own,
+            now: now)
         loadedTokens = tokens
         return tokens
     }
@@ -256,7 +258,7 @@ public actor AppLogin {
             if case .identifier(let identifier)? = known?.device { device = identifier } else { device = .init() }
         }
         if configuration.sharing == .codeEnrolment {
-            let broker = endpoint(at: try await metadata(of: configuration.broker).tokenEndpoint, prover: nil)
+            let broker = try await brokerEndpoint(prover: nil)
             let (login, tokens) = try await broker.enrol(
                 code, of: attempt, issuer: configuration.broker, device: device, at: now())
             let claims = try await verified(login.idToken, from: configuration.broker, attempt.clientID, attempt.nonce)
@@ -272,7 +274,7 @@ public actor AppLogin {
         let claims = try await verified(idToken, from: configuration.provider, attempt.clientID, attempt.nonce)
         let outcome = Outcome(claims: claims, tokens: tokens)
         guard isShared else {
-            let broker = endpoint(at: try await metadata(of: configuration.broker).tokenEndpoint, prover: nil)
+            let broker = try await brokerEndpoint(prover: nil)
             let login = try await broker.enrol(idToken, issuer: configuration.provider, device: device)
             _ = try await verified(login.idToken, from: configuration.broker, configuration.clientID, nil)
             return (login, outcome)
@@ -319,7 +321,11 @@ public actor AppLogin {
         return proofs
     }
 
-    func endpoint(at address: String, clientID: String? = nil, prover: DPoPProver?) -> TokenEndpoint {
+    private func brokerEndpoint(prover: DPoPProver?) async throws(ClientError) -> TokenEndpoint {
+        endpoint(at: try await metadata(of: configuration.broker).tokenEndpoint, prover: prover)
+    }
+
+    private func endpoint(at address: String, clientID: String? = nil, prover: DPoPProver?) -> TokenEndpoint {
         TokenEndpoint(
             address: address, clientID: clientID ?? configuration.clientID,
             identification: configuration.profile == .deviceID ? .basic : .form, transport: transport, prover: prover)
