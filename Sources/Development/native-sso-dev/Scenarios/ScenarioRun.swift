@@ -104,10 +104,11 @@ actor ScenarioRun {
 
     /// The login whose refresh token has expired by the time this returns.
     func expiredLogin(of app: SampleApp) async throws -> Login {
-        guard let login = expiring[app.clientID], let token = login.tokens.idToken,
-            let issued = TokenClaims.read(token)?.number("iat")?.wholeSeconds
-        else { throw StepFailure("\(app.clientID) did not log in when the walk began") }
-        try await Expiry.wait(until: issued + Int64(DemoCommand.refreshTokenLifetime))
+        guard let login = expiring[app.clientID], let token = login.tokens.idToken else {
+            throw StepFailure("\(app.clientID) did not log in when the walk began")
+        }
+        let issuedAt = try TokenClaims.time("iat", of: token)
+        try await Expiry.wait(until: issuedAt + Int64(DemoCommand.refreshTokenLifetime))
         return login
     }
 
