@@ -196,7 +196,8 @@ actor ScenarioRun {
 
     // MARK: Requests
 
-    /// Asks an API, and tells of it; status and body of its answer.
+    /// Asks an API, and expects a status.
+    /// - Returns: The body of the answer, if it is a JSON object.
     @discardableResult
     nonisolated func call(
         _ api: SampleAPI, with token: Credential?, by app: SampleApp, expecting status: Int = 200
@@ -206,6 +207,7 @@ actor ScenarioRun {
         return (try? JSONReader.parse(Array(answer.body.utf8)))?.object
     }
 
+    /// Asks an API, and tells of it.
     nonisolated func ask(
         _ api: SampleAPI, with token: Credential?, by app: SampleApp
     ) async throws -> (status: Int, body: String) {
