@@ -14,7 +14,7 @@ extension AppLogin {
     ///
     /// After `.thisApp` there is no token until ``exchange()`` or ``logIn(prompt:meeting:in:)``. The login at the IdP lives
     /// on: see ``signOutAtProvider(returningTo:in:)``.
-    /// - Throws: ClientError. Nothing was removed, so the call can be repeated. Without a network it fails.
+    /// - Throws: ``ClientError``. Repeat the call: it ends and removes what is left. Without a network it fails.
     public func signOut(_ extent: SignOut) async throws(ClientError) {
         let tokens = try await tokens()
         guard let address = try await metadata(of: configuration.broker).revocationEndpoint else {

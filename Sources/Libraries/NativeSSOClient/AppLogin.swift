@@ -14,7 +14,8 @@ public actor AppLogin {
         public var provider: String
         /// The app's `client_id` at the broker.
         public var clientID: String
-        /// The app's `client_id` at the IdP; by default the same.
+        /// The app's `client_id` at the IdP; by default the same. With `.codeEnrolment` it must be the same, because the
+        /// broker redeems the code as `clientID`.
         public var providerClientID: String
         /// The app's `redirect_uri` at the IdP.
         public var redirectURI: String
@@ -65,7 +66,7 @@ public actor AppLogin {
 
     /// A login that this app did itself.
     public struct Outcome: Sendable {
-        /// Who logged in. The signature is checked.
+        /// The claims of the id_token. Its signature is checked.
         public let claims: IDTokenClaims
         /// The IdP's tokens, for the IdP's own APIs.
         public let tokens: TokenSet
@@ -144,7 +145,7 @@ public actor AppLogin {
     ///   - prompt: `login` always asks for credentials, `consent` for consent.
     ///   - demand: What the broker asked for with `interaction_required`.
     ///   - browser: Opens the address; `ASWebAuthenticationSession` on Apple's systems.
-    /// - Throws: ``ClientError``. Nothing stored has changed.
+    /// - Throws: ``ClientError``. Nothing stored has changed, except after `keychain`: the login may be stored.
     @discardableResult
     public func logIn(
         prompt: String? = nil, meeting demand: LoginDemand = LoginDemand(), in browser: Browser
@@ -209,7 +210,7 @@ public actor AppLogin {
         }
     }
 
-    /// What the IdP says of the user. OpenID Connect Core §5.3.
+    /// The claims of the user at the IdP's userinfo endpoint. OpenID Connect Core §5.3.
     ///
     /// - Throws: ``ClientError``: `otherUserInfo` if it is of another user than the id_token.
     public func userInfo(of outcome: Outcome) async throws(ClientError) -> JSONObject {

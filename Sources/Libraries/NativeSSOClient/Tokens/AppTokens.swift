@@ -206,7 +206,7 @@ public actor AppTokens {
 private enum OwnItem {
     case none
     case signedOut
-    /// A refresh token, whose it is, and the login in the shared keychain when it was written.
+    /// A refresh token, its user, and the revision of the shared login when this item was written.
     case grant(Credential, IDTokenClaims.User, ItemRevision)
 
     /// Damaged, half written, or of a newer version: nothing is lost, because an exchange gives another token.
