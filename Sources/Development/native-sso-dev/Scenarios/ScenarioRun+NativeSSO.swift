@@ -103,8 +103,9 @@ extension ScenarioRun {
             throw StepFailure("the id_token has no sid")
         }
         narrator.step("002", "6.3", "the operator ends the session: native-sso session end --sid … --execute")
-        let ended = try await administer(
-            "session", "end", "--issuer", issuer, "--sid", sid, "--reason", "demonstration", "--execute")
+        let ended = try await description.administer([
+            "session", "end", "--issuer", issuer, "--sid", sid, "--reason", "demonstration", "--execute",
+        ])
         try expect(ended.status == 0, "session end succeeds, not: \(ended.errors)")
         narrator.step("002", "6.3", "the session is no longer valid: invalid_grant to both apps")
         try await expectRefusal(.invalidGrant) { () async throws(ClientError) in

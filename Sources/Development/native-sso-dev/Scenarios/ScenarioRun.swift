@@ -241,7 +241,9 @@ actor ScenarioRun {
             guard case .refused(let refusal) = error else { throw StepFailure("\(expectation), not: \(error)") }
             try expect(refusal.code == code, "\(expectation), not \(refusal.error)")
             narrator.note("refused as it should be: \(refusal.status) \(refusal.error)")
-            if let reason = try await explanation(of: refusal.requestID) { narrator.note("explain: \(reason)") }
+            if let id = refusal.requestID, let reason = try await description.explanation(of: id) {
+                narrator.note("explain: \(reason)")
+            }
             return
         }
         throw StepFailure("\(expectation), but it was not refused")
@@ -255,16 +257,5 @@ actor ScenarioRun {
             return try expect(error == expected, "\(expected), not \(error)")
         }
         throw StepFailure("the app does not take \(Narrator.address(callback))")
-    }
-
-    /// What `native-sso explain` says of one of the broker's answers.
-    nonisolated func explanation(of requestID: String?) async throws -> String? {
-        guard let requestID else { return nil }
-        return try await description.explanation(of: requestID)
-    }
-
-    /// Runs the broker's command line as its operator.
-    nonisolated func administer(_ arguments: String...) async throws -> ManagedProcess.Outcome {
-        try await description.administer(arguments)
     }
 }
