@@ -8,13 +8,13 @@ package final class KMSProcess: Sendable {
         case dropped
         case slow(seconds: Double)
         case throttled, denied, error
-        /// Only so many.
+        /// The first requests alone, as many as this.
         case throttledFirst(Int)
         /// The time of a request is refused.
         case clock
         /// Only the key ``renewedCredentials`` is known.
         case renewed
-        /// Another program answers: HTML, JSON without a result, a result that is wrong, more than anybody reads.
+        /// Another program answers: with HTML, with JSON without a result, with a wrong result, or with 1 MiB.
         case page, empty, garbage, endless
 
         fileprivate var text: String {
@@ -38,7 +38,7 @@ package final class KMSProcess: Sendable {
     package let wrappingKey: String
     private let faults: URL
 
-    /// - Parameter directory: For its log, and for what it is told.
+    /// - Parameter directory: For its log, and for the file that tells it how to fail.
     package init(in directory: URL) async throws {
         faults = directory.appending(path: "kms.fault")
         try Data().write(to: faults)

@@ -19,9 +19,8 @@ extension AppLogin {
         to webApp: String, origin: String, challenge: String, scope: String? = nil
     ) async throws(ClientError) -> Credential {
         let tokens = try await tokens()
-        guard let login = try await storedLogin()?.login else { throw .notLoggedIn }
+        guard let login = try await SharedLogin.stored(in: shared)?.login else { throw .notLoggedIn }
         return try await tokens.endpoint.handOff(
-            login, issuer: configuration.sharing == .provider ? configuration.provider : configuration.broker,
-            to: webApp, origin: origin, challenge: challenge, scope: scope)
+            login, issuer: configuration.loginIssuer, to: webApp, origin: origin, challenge: challenge, scope: scope)
     }
 }

@@ -4,32 +4,34 @@ import OAuthWire
 extension AppLogin {
     /// Sends a request with the app's access token. After a 401 it renews the token and sends the request once more.
     ///
-    /// If the app has a DPoP key, the request carries a proof, with the nonce that the API asked for (RFC 9449 §9).
+    /// If the token is bound to the app's DPoP key, the request carries a proof, with the nonce that the API asked for
+    /// (RFC 9449 §9).
     /// - Parameter request: Without `Authorization`. Its address must have TLS, or be at this machine.
     /// - Returns: The API's response, whatever its status. A second 401 is returned: the API refuses this app.
     /// - Throws: ``ClientError``, if there is no token or no response.
     public func send(_ request: TransportRequest) async throws(ClientError) -> TransportResponse {
         guard SecureAddress.isSecure(request.address) else { throw .insecureAddress(request.address) }
         let tokens = try await tokens()
-        var token = try await tokens.accessToken()
+        var token = try await tokens.token()
         var response = try await send(request, with: token)
         if response.asksForProofNonce { response = try await send(request, with: token) }
         guard response.status == 401 else { return response }
-        token = try await tokens.accessToken(insteadOf: token)
+        token = try await tokens.token(insteadOf: token.value)
         return try await send(request, with: token)
     }
 
     private func send(
-        _ request: TransportRequest, with token: Credential
+        _ request: TransportRequest, with token: AppTokens.AccessToken
     ) async throws(ClientError) -> TransportResponse {
         var request = request
-        guard let proofs = proofs(for: request.address) else {
-            request.fields.append(("Authorization", "Bearer \(token.secret)"))
+        // A broker that ignores the app's proofs issues bearer tokens, and APIs refuse those as DPoP tokens.
+        guard token.isBoundToKey, let proofs = proofs(for: request.address) else {
+            request.fields.append(("Authorization", "Bearer \(token.value.secret)"))
             return try await transport.answer(request)
         }
-        request.fields.append(("Authorization", "DPoP \(token.secret)"))
+        request.fields.append(("Authorization", "DPoP \(token.value.secret)"))
         request.fields.append(
-            ("DPoP", try await proofs.proof(request.method, for: request.address, accessToken: token)))
+            ("DPoP", try await proofs.proof(request.method, for: request.address, accessToken: token.value)))
         let response = try await transport.answer(request)
         if let nonce = response[field: "DPoP-Nonce"] { await proofs.note(nonce) }
         return response

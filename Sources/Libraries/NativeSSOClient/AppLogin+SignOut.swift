@@ -14,7 +14,7 @@ extension AppLogin {
     ///
     /// After `.thisApp` there is no token until ``exchange()`` or ``logIn(prompt:meeting:in:)``. The login at the IdP lives
     /// on: see ``signOutAtProvider(returningTo:in:)``.
-    /// - Throws: ClientError. Nothing was removed, so the call can be repeated. Without a network it fails.
+    /// - Throws: ``ClientError``. Repeat the call: it ends and removes what is left. Without a network it fails.
     public func signOut(_ extent: SignOut) async throws(ClientError) {
         let tokens = try await tokens()
         guard let address = try await metadata(of: configuration.broker).revocationEndpoint else {
@@ -25,7 +25,7 @@ extension AppLogin {
         case .thisApp:
             if let refreshToken { try await tokens.endpoint.revoke(refreshToken, at: address) }
         case .device:
-            guard let (login, revision) = try await storedLogin() else { break }
+            guard let (login, revision) = try await SharedLogin.stored(in: shared) else { break }
             switch login.device {
             case .secret(let secret), .transitionalSecret(let secret):
                 try await tokens.endpoint.revoke(secret, hint: Parameter.deviceSecret, at: address)
@@ -59,7 +59,7 @@ extension AppLogin {
             throw .untrustedMetadata(.missing("end_session_endpoint"))
         }
         var request: [(name: String, value: String)] = []
-        let login = try await storedLogin()?.login
+        let login = try await SharedLogin.stored(in: shared)?.login
         if let hint = configuration.sharing == .provider ? login?.idToken : login?.providerIDToken {
             request.append(("id_token_hint", hint.secret))
         }
@@ -79,17 +79,6 @@ extension AppLogin {
             _ = try Callback.parameters(of: callback, at: address, state: state)
         } catch {
             throw .callback(error)
-        }
-    }
-
-    func storedLogin() async throws(ClientError) -> (login: SharedLogin, revision: ItemRevision)? {
-        do {
-            guard let bytes = try await shared.item(SharedLogin.item) else { return nil }
-            return (try SharedLogin(bytes), ItemRevision(of: bytes))
-        } catch let defect as KeychainItemDefect {
-            throw .keychainItem(defect)
-        } catch {
-            throw .keychain(error)
         }
     }
 }

@@ -14,7 +14,8 @@ public actor AppLogin {
         public var provider: String
         /// The app's `client_id` at the broker.
         public var clientID: String
-        /// The app's `client_id` at the IdP; by default the same.
+        /// The app's `client_id` at the IdP; by default the same. With `.codeEnrolment` it must be the same, because the
+        /// broker redeems the code as `clientID`.
         public var providerClientID: String
         /// The app's `redirect_uri` at the IdP.
         public var redirectURI: String
@@ -38,6 +39,9 @@ public actor AppLogin {
             sharing = .provider
             profile = .deviceSecret
         }
+
+        /// The issuer of the id_token that the apps share.
+        var loginIssuer: String { sharing == .provider ? provider : broker }
     }
 
     /// How a login becomes one that other apps can use.
@@ -62,7 +66,7 @@ public actor AppLogin {
 
     /// A login that this app did itself.
     public struct Outcome: Sendable {
-        /// Who logged in. The signature is checked.
+        /// The claims of the id_token. Its signature is checked.
         public let claims: IDTokenClaims
         /// The IdP's tokens, for the IdP's own APIs.
         public let tokens: TokenSet
@@ -121,13 +125,12 @@ public actor AppLogin {
     /// - Throws: ``ClientError``, if the broker's discovery document is needed and cannot be loaded.
     public func tokens() async throws(ClientError) -> AppTokens {
         if let loadedTokens { return loadedTokens }
-        let endpoint = endpoint(at: try await metadata(of: configuration.broker).tokenEndpoint, prover: prover)
+        let endpoint = try await brokerEndpoint(prover: prover)
         // Another caller may have been quicker: two would refresh at once.
         if let loadedTokens { return loadedTokens }
         let tokens = AppTokens(
-            endpoint: endpoint,
-            issuer: configuration.sharing == .provider ? configuration.provider : configuration.broker,
-            scope: configuration.scope, shared: shared, own: own, now: now)
+            endpoint: endpoint, issuer: configuration.loginIssuer, scope: configuration.scope, shared: shared, own: own,
+            now: now)
         loadedTokens = tokens
         return tokens
     }
@@ -142,20 +145,16 @@ public actor AppLogin {
     ///   - prompt: `login` always asks for credentials, `consent` for consent.
     ///   - demand: What the broker asked for with `interaction_required`.
     ///   - browser: Opens the address; `ASWebAuthenticationSession` on Apple's systems.
-    /// - Throws: ``ClientError``. Nothing stored has changed.
+    /// - Throws: ``ClientError``. Nothing stored has changed, except after `keychain`: the login may be stored.
     @discardableResult
     public func logIn(
         prompt: String? = nil, meeting demand: LoginDemand = LoginDemand(), in browser: Browser
     ) async throws(ClientError) -> Outcome {
         let known: SharedLogin?
-        do {
-            known = try await SharedLogin.load(from: shared)
-        } catch KeychainItemDefect.newerVersion {
-            throw .keychainItem(.newerVersion)
-        } catch is KeychainItemDefect {
+        do throws(ClientError) {
+            known = try await SharedLogin.stored(in: shared)?.login
+        } catch .keychainItem(.corrupt) {
             known = nil
-        } catch {
-            throw .keychain(error)
         }
         let attempt = try await attempt()
         let address: String
@@ -211,7 +210,7 @@ public actor AppLogin {
         }
     }
 
-    /// What the IdP says of the user. OpenID Connect Core §5.3.
+    /// The claims of the user at the IdP's userinfo endpoint. OpenID Connect Core §5.3.
     ///
     /// - Throws: ``ClientError``: `otherUserInfo` if it is of another user than the id_token.
     public func userInfo(of outcome: Outcome) async throws(ClientError) -> JSONObject {
@@ -260,7 +259,7 @@ public actor AppLogin {
             if case .identifier(let identifier)? = known?.device { device = identifier } else { device = .init() }
         }
         if configuration.sharing == .codeEnrolment {
-            let broker = endpoint(at: try await metadata(of: configuration.broker).tokenEndpoint, prover: nil)
+            let broker = try await brokerEndpoint(prover: nil)
             let (login, tokens) = try await broker.enrol(
                 code, of: attempt, issuer: configuration.broker, device: device, at: now())
             let claims = try await verified(login.idToken, from: configuration.broker, attempt.clientID, attempt.nonce)
@@ -276,7 +275,7 @@ public actor AppLogin {
         let claims = try await verified(idToken, from: configuration.provider, attempt.clientID, attempt.nonce)
         let outcome = Outcome(claims: claims, tokens: tokens)
         guard isShared else {
-            let broker = endpoint(at: try await metadata(of: configuration.broker).tokenEndpoint, prover: nil)
+            let broker = try await brokerEndpoint(prover: nil)
             let login = try await broker.enrol(idToken, issuer: configuration.provider, device: device)
             _ = try await verified(login.idToken, from: configuration.broker, configuration.clientID, nil)
             return (login, outcome)
@@ -323,7 +322,11 @@ public actor AppLogin {
         return proofs
     }
 
-    func endpoint(at address: String, clientID: String? = nil, prover: DPoPProver?) -> TokenEndpoint {
+    private func brokerEndpoint(prover: DPoPProver?) async throws(ClientError) -> TokenEndpoint {
+        endpoint(at: try await metadata(of: configuration.broker).tokenEndpoint, prover: prover)
+    }
+
+    private func endpoint(at address: String, clientID: String? = nil, prover: DPoPProver?) -> TokenEndpoint {
         TokenEndpoint(
             address: address, clientID: clientID ?? configuration.clientID,
             identification: configuration.profile == .deviceID ? .basic : .form, transport: transport, prover: prover)

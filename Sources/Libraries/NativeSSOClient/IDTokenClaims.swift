@@ -85,7 +85,7 @@ public struct IDTokenClaims: Sendable {
 }
 
 extension SharedLogin {
-    /// Whose login it is. The app that stored it has checked the id_token; nil if its item was damaged since.
+    /// The user of the login. The app that stored it has checked the id_token; nil if the item was damaged since.
     var user: IDTokenClaims.User? {
         guard let claims = try? IDTokenClaims.unverified(idToken), let issuer = claims.string("iss"),
             let subject = claims.string("sub")

@@ -1,6 +1,6 @@
 public import StrictCoding
 
-/// What an IdP or broker says of itself: OpenID Connect Discovery §3, RFC 8414 §2.
+/// The discovery document of an IdP or broker: OpenID Connect Discovery §3, RFC 8414 §2.
 public struct ServerMetadata: Sendable {
     /// `issuer`: exactly the one that was asked for.
     public let issuer: String

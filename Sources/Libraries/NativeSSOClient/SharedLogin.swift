@@ -26,6 +26,24 @@ public struct SharedLogin: Sendable {
         try await keychain.item(item).map(SharedLogin.init)
     }
 
+    /// As ``load(from:)``, with the revision of the item, and with errors as an app gets them.
+    static func stored(
+        in keychain: any Keychain
+    ) async throws(ClientError) -> (login: SharedLogin, revision: ItemRevision)? {
+        let bytes: [UInt8]
+        do {
+            guard let found = try await keychain.item(item) else { return nil }
+            bytes = found
+        } catch {
+            throw .keychain(error)
+        }
+        do throws(KeychainItemDefect) {
+            return (try SharedLogin(bytes), ItemRevision(of: bytes))
+        } catch {
+            throw .keychainItem(error)
+        }
+    }
+
     /// Stores the login and replaces an earlier one. Throws the keychain's error.
     public func save(to keychain: any Keychain) async throws { try await keychain.setItem(Self.item, bytes) }
 

@@ -80,6 +80,17 @@ import Testing
         #expect(await site.requests.filter { $0.address == Site.broker + "/token" }.count == 1)
     }
 
+    @Test func aBearerTokenOfAnAppWithAKeyComesWithoutAProof() async throws {
+        let app = phone.app(prover: DPoPProver(key: SoftwareProofKey(), now: { 1_800_000_000 }))
+        try await app.logIn(in: site.browser)
+        await site.answer(
+            Site.broker + "/token", Site.text(#"{"access_token":"at","token_type":"Bearer","expires_in":300}"#))
+        #expect(try await app.send(TransportRequest(Site.api)).status == 200)
+        let request = await site.requests.last
+        #expect(request?[field: "Authorization"] == "Bearer at")
+        #expect(request?[field: "DPoP"] == nil)
+    }
+
     // MARK: Signing out
 
     @Test func anAppSignsOutAlone() async throws {

@@ -41,7 +41,7 @@ struct AuthorizeController: Sendable {
         return response
     }
 
-    /// The name of the browser, new where it has none.
+    /// The name of the browser from its cookie, or a new one.
     private func browser(of request: Request) -> String {
         let known = request.cookies[provider.cookies.browser]?.value
         return known.flatMap { $0.utf8.count == 43 ? $0 : nil } ?? RandomToken.make()

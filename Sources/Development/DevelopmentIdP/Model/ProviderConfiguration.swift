@@ -39,7 +39,7 @@ package struct ProviderConfiguration: Sendable {
 package struct ProtectedResource: Sendable {
     /// Its name in `aud`.
     package let audience: String
-    /// Who is granted this scope gets tokens for it.
+    /// A grant of this scope gives access tokens for the API.
     package let scope: String
 
     package init(audience: String, scope: String) {

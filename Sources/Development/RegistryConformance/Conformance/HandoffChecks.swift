@@ -116,15 +116,7 @@ extension GrantRegistryConformance {
         },
         GrantRegistryCheck("redemption refused: the login is judged again, and the code stays") { fixture in
             for (refusal, change) in laterRefusals {
-                var scenario = try HandoffScenario()
-                try await scenario.put(into: fixture)
-                #expect(try await scenario.make(on: fixture.handoffs).refusal == nil)
-                try await change(&scenario, fixture)
-                let result = try await fixture.writingNothing { [scenario] in
-                    try await scenario.redeem(on: fixture.handoffs)
-                }
-                #expect(result.refusal == .exchange(refusal, by: scenario.web))
-                #expect(result.defect == nil)
+                try await expectRefusal(after: change, on: fixture) { .exchange(refusal, by: $0.web) }
             }
         },
     ]
@@ -164,16 +156,24 @@ extension GrantRegistryConformance {
         -> GrantRegistryCheck
     {
         GrantRegistryCheck("redemption refused, nothing written: \(name)") { fixture in
-            var scenario = try HandoffScenario()
-            try await scenario.put(into: fixture)
-            #expect(try await scenario.make(on: fixture.handoffs).refusal == nil)
-            try await change(&scenario, fixture)
-            let result = try await fixture.writingNothing { [scenario] in
-                try await scenario.redeem(on: fixture.handoffs)
-            }
-            #expect(result.refusal == refusal)
-            #expect(result.defect == nil)
+            try await expectRefusal(after: change, on: fixture) { _ in refusal }
         }
+    }
+
+    /// - Parameter refusal: Of the redemption, by the changed scenario.
+    private static func expectRefusal(
+        after change: Change, on fixture: any GrantRegistryFixture, _ refusal: (HandoffScenario) -> HandoffFailure
+    ) async throws {
+        var scenario = try HandoffScenario()
+        try await scenario.put(into: fixture)
+        #expect(try await scenario.make(on: fixture.handoffs).refusal == nil)
+        try await change(&scenario, fixture)
+        let expected = refusal(scenario)
+        let result = try await fixture.writingNothing { [scenario] in
+            try await scenario.redeem(on: fixture.handoffs)
+        }
+        #expect(result.refusal == expected)
+        #expect(result.defect == nil)
     }
 
     // MARK: Success

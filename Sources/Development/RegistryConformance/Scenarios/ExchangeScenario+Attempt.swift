@@ -4,10 +4,17 @@ import Testing
 extension ExchangeScenario {
     package var checks: ExchangeChecks {
         get throws {
-            ExchangeChecks(
-                of: request, claims, fitsDevice: request.fitsDevice(of: claims, hash: try #require(deviceHash)),
-                scopesRequiringConsent: scopesRequiringConsent, idleLimit: lifetimes.sessionIdle, at: now)
+            checks(
+                of: request, claims, fitsDevice: request.fitsDevice(of: claims, hash: try #require(deviceHash)))
         }
+    }
+
+    func checks(
+        of request: ExchangeRequest, _ claims: IDTokenClaims, fitsDevice: Bool, needsScope: Bool = true
+    ) -> ExchangeChecks {
+        ExchangeChecks(
+            of: request, claims, fitsDevice: fitsDevice, needsScope: needsScope,
+            scopesRequiringConsent: scopesRequiringConsent, idleLimit: lifetimes.sessionIdle, at: now)
     }
 
     package var admission: Admission {

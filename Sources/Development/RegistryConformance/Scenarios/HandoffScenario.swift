@@ -92,16 +92,6 @@ package struct HandoffScenario: Sendable {
     }
 }
 
-extension ExchangeScenario {
-    fileprivate func checks(
-        of request: ExchangeRequest, _ claims: IDTokenClaims, fitsDevice: Bool, needsScope: Bool = true
-    ) -> ExchangeChecks {
-        ExchangeChecks(
-            of: request, claims, fitsDevice: fitsDevice, needsScope: needsScope,
-            scopesRequiringConsent: scopesRequiringConsent, idleLimit: lifetimes.sessionIdle, at: now)
-    }
-}
-
 extension Result where Success == GrantFacts, Failure == HandoffError {
     /// Why the redemption was refused; `nil`: it was not.
     package var refusal: HandoffFailure? {

@@ -1,6 +1,6 @@
 import BrokerHarness
-import StrictCoding
 import Glibc
+import StrictCoding
 
 /// Sends bent requests, pipelined over several connections, and checks every answer.
 struct FuzzLoad {

@@ -10,6 +10,7 @@ import TokenVerifier
 /// headers say, and ask again for a key that they do not know, at most every half minute.
 struct KeyRotationRun {
     let installation: MeasuredInstallation
+    /// With one rotation or more.
     let keys: KeyOptions
     let progress: (String) -> Void
 
@@ -129,7 +130,7 @@ struct KeyRotationRun {
     private func rotate() async throws {
         let base = installation.base
         let half = Duration.seconds(keys.interval / 2)
-        for rotation in 1...max(keys.rotations, 1) where keys.rotations > 0 {
+        for rotation in 1...keys.rotations {
             progress("keys: rotation \(rotation) of \(keys.rotations)")
             for use in ["access-token", "refresh-token"] {
                 try await base.command("key", "generate", "--use", use, "--reason", "rotation")

@@ -5,9 +5,9 @@ struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo", abstract: "Start everything and run every scenario of single sign-on for native apps.",
         discussion: """
-            The first line is the address of a page with two phones to play with. Each line after it names document and step, and shows what was sent and what came back, secrets cut short. A table of all \
-            scenarios and profiles comes last. Ends with status 1 if one of them failed. Without --once everything runs on, to \
-            be looked at, until interrupted.
+            The first line is the address of a page with two phones to play with. Each line after it names document and step, \
+            and shows what was sent and what came back, secrets cut short. A table of all scenarios and profiles comes last. \
+            Ends with status 1 if one of them failed. Without --once everything runs on, to be looked at, until interrupted.
             """)
 
     /// Seconds that the identity providers' refresh tokens last: long enough for the scenarios that use them, and short enough
@@ -22,13 +22,14 @@ struct DemoCommand: AsyncParsableCommand {
     func run() async throws {
         var options = options
         // Short, so that the scenarios can wait for a token to expire; the broker's least.
-        options.accessTokenLifetime = options.accessTokenLifetime ?? 10
+        let accessTokenLifetime = options.accessTokenLifetime ?? 10
+        options.accessTokenLifetime = accessTokenLifetime
         let once = once
         let lifetimes = [
-            (name: "access_token", seconds: options.accessTokenLifetime ?? 10),
+            (name: "access_token", seconds: accessTokenLifetime),
             (name: "refresh_token", seconds: Self.refreshTokenLifetime),
         ]
-        try await EnvironmentLifetime(options, lifetimes: lifetimes).run { _, description in
+        try await EnvironmentLifetime(options, lifetimes: lifetimes).run { description in
             StandardOutput.write("\(description.page)  (two phones to look at; ^C ends everything)")
             let table = try await ScenarioWalks(description: description, write: StandardOutput.write).run()
             StandardOutput.write("")

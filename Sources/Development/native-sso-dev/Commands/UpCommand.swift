@@ -10,7 +10,7 @@ struct UpCommand: AsyncParsableCommand {
     @OptionGroup var options: EnvironmentOptions
 
     func run() async throws {
-        try await EnvironmentLifetime(options).run { _, description in
+        try await EnvironmentLifetime(options).run { description in
             StandardOutput.write(description.json)
             try await EnvironmentLifetime.untilInterrupted()
         }

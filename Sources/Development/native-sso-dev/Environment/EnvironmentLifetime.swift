@@ -39,16 +39,14 @@ struct EnvironmentLifetime {
     }
 
     /// - Throws: What start or `body` threw. A signal is no error: it is how one ends this.
-    func run(
-        _ body: @escaping @Sendable (DevelopmentEnvironment, EnvironmentDescription) async throws -> Void
-    ) async throws {
+    func run(_ body: @escaping @Sendable (EnvironmentDescription) async throws -> Void) async throws {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         let environment = try await DevelopmentEnvironment(
             options, lifetimes: lifetimes, progress: StandardError.write)
         let result = await withTaskGroup(of: Result<Void, any Error>.self) { group in
             group.addTask {
                 do {
-                    try await Self.withPage(try await environment.start()) { try await body(environment, $0) }
+                    try await Self.withPage(try await environment.start(), body)
                     return .success(())
                 } catch {
                     return .failure(error)

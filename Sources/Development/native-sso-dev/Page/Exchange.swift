@@ -1,11 +1,13 @@
+import NativeSSOClient
 import OAuthWire
 import StrictCoding
 import Synchronization
 
 /// One request and its answer as they went over the wire, for people: values that could be used again are cut short.
 struct Exchange: Sendable {
-    /// Who asks whom.
+    /// The `client_id` of the app that asks, or `operator`.
     let from: String
+    /// The URL that it asks; `broker` for a command of the operator.
     let address: String
     let request: String
     let status: Int
@@ -24,29 +26,23 @@ struct Exchange: Sendable {
         let claims: String
     }
 
-    /// - Parameters:
-    ///   - fields: The header fields.
-    ///   - form: The body of the request, if it has one.
-    init(
-        from: String, method: String = "GET", address: String, fields: [(name: String, value: String)],
-        form: [UInt8] = [], status: Int, answerFields: [(name: String, value: String)], answer body: [UInt8]
-    ) {
-        let parameters = Self.parameters(form)
-        let members = (try? JSONReader.parse(body))?.object?.members ?? []
+    init(from: String, _ request: TransportRequest, _ response: TransportResponse) {
+        let parameters = Self.parameters(request.body)
+        let members = (try? JSONReader.parse(response.body))?.object?.members ?? []
         self.from = from
-        self.address = address
-        self.status = status
-        requestID = answerFields.first { $0.name.lowercased() == "x-request-id" }?.value
-        let path = address.split(separator: "/", maxSplits: 2).last.map { $0.drop { $0 != "/" } } ?? "/"
-        request =
-            (["\(method) \(path) HTTP/1.1"] + Self.lines(fields) + [""]
+        address = request.address
+        status = response.status
+        requestID = response[field: "X-Request-Id"]
+        let path = request.address.split(separator: "/", maxSplits: 2).last.map { $0.drop { $0 != "/" } } ?? "/"
+        self.request =
+            (["\(request.method) \(path) HTTP/1.1"] + Self.lines(request.fields) + [""]
             + parameters.map { "\($0.name)=\(Self.shown($0.name, $0.value))" }).joined(separator: "\n")
         let text =
             members.isEmpty
-            ? [String(decoding: body.prefix(2000), as: UTF8.self)]
+            ? [String(decoding: response.body.prefix(2000), as: UTF8.self)]
             : ["{"] + members.map { "  \"\($0.name)\": \(Self.shown($0.name, Narrator.text($0.value)))" } + ["}"]
-        answer = (["HTTP/1.1 \(status)"] + Self.lines(answerFields) + [""] + text).joined(separator: "\n")
-        let bearer = fields.filter { $0.name.lowercased() == "authorization" }.map {
+        answer = (["HTTP/1.1 \(response.status)"] + Self.lines(response.fields) + [""] + text).joined(separator: "\n")
+        let bearer = request.fields.filter { $0.name.lowercased() == "authorization" }.map {
             (name: "access token", value: String($0.value.dropFirst(7)))
         }
         let all =

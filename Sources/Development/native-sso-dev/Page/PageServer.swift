@@ -7,8 +7,8 @@ import StrictCoding
 
 /// Serves the page with the two phones, on loopback.
 ///
-/// What it does for a button, it does with the apps' keychains and as the broker's operator. So it answers only requests that name
-/// it as it is (a hostile name that leads to this machine is refused), and takes presses only from its own page.
+/// A button acts with the apps' keychains and as the broker's operator. So this server refuses a request whose `Host` is not its
+/// own address, and takes presses only from its own page.
 struct PageServer: Sendable {
     let port: Int
     let phones: Phones
@@ -98,8 +98,8 @@ struct PageServer: Sendable {
         + "frame-ancestors 'none'; require-trusted-types-for 'script'"
 }
 
-/// Refuses every request whose `Host` is another name of this machine: a page elsewhere could have made the browser resolve its own
-/// name to it.
+/// Refuses every request whose `Host` is another name of this machine. A hostile page can make the browser resolve the page's own
+/// name to this machine.
 private struct OwnNameMiddleware<Context: RequestContext>: RouterMiddleware {
     let authority: String
 

@@ -17,17 +17,17 @@ enum PageText {
         </header>
         <main>
         <section id="map" aria-label="Who takes part">
-        \(phone("app-one", "App one", login))
+        \(phone(SampleApp.one, "App one", login))
         <section class="box" id="keychain" aria-labelledby="keychain-title">
         <h2 id="keychain-title">Shared keychain</h2>
         <ul id="keychain-items"></ul>
-        <button type="button" data-press="steal the keychain">steal the keychain</button>
+        \(button("steal the keychain"))
         </section>
-        \(phone("app-two", "App two", "<button type=\"button\" data-press=\"open app two\" data-app=\"app-two\">open app two</button>"))
+        \(phone(SampleApp.two, "App two", button("open app two", SampleApp.two)))
         <section class="box" id="idp"><h2>IdP</h2><p id="issuer"></p>
-        <button type="button" data-press="sign out">sign out</button></section>
+        \(button("sign out"))</section>
         <section class="box" id="broker"><h2>Broker</h2><p>POST /token</p>
-        <button type="button" data-press="end session as operator">end session as operator</button></section>
+        \(button("end session as operator"))</section>
         <section class="box" id="server-a"><h2>ServerA</h2><p>\(SampleAPI.a.scope)</p></section>
         <section class="box" id="server-b"><h2>ServerB</h2><p>\(SampleAPI.b.scope)</p></section>
         </section>
@@ -55,18 +55,22 @@ enum PageText {
         <label><input type="checkbox" id="consent"> ask for consent</label>
         <label><input type="checkbox" id="second-factor"> ask for the second factor</label>
         <p class="hint">Log in as <span id="username"></span>, password <span id="password"></span>, code <span id="code"></span></p>
-        <button type="button" data-press="log in" data-app="app-one">log in</button>
+        \(button("log in", SampleApp.one))
         """
 
-    private static func phone(_ id: String, _ title: String, _ first: String) -> String {
+    /// Its text is the name of the press.
+    private static func button(_ press: String, _ app: SampleApp? = nil) -> String {
+        let target = app.map { " data-app=\"\($0.clientID)\"" } ?? ""
+        return "<button type=\"button\" data-press=\"\(press)\"\(target)>\(press)</button>"
+    }
+
+    private static func phone(_ app: SampleApp, _ title: String, _ first: String) -> String {
         """
-        <section class="box phone" id="\(id)" aria-labelledby="\(id)-title">
-        <h2 id="\(id)-title">\(title)</h2>
+        <section class="box phone" id="\(app.clientID)" aria-labelledby="\(app.clientID)-title">
+        <h2 id="\(app.clientID)-title">\(title)</h2>
         <dl><dt>memory</dt><dd class="memory"></dd><dt>own keychain</dt><dd class="own"></dd></dl>
         \(first)
-        \(["call API", "kill app", "expire token", "lose the answer"].map {
-            "<button type=\"button\" data-press=\"\($0)\" data-app=\"\(id)\">\($0)</button>"
-        }.joined(separator: "\n"))
+        \(["call API", "kill app", "expire token", "lose the answer"].map { button($0, app) }.joined(separator: "\n"))
         </section>
         """
     }

@@ -1,7 +1,5 @@
 import AsyncHTTPClient
 import Foundation
-import NIOCore
-import NIOHTTP1
 import NativeSSOAsyncHTTPClient
 import NativeSSOClient
 import OAuthWire
@@ -16,12 +14,9 @@ struct ClientTransport: HTTPTransport {
     var observe: @Sendable (Exchange) throws -> Void = { _ in }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
-        let response = try await AsyncHTTPClientTransport(PlainHTTP.client, timeout: .seconds(10)).send(request)
+        let response = try await PlainHTTP.transport.send(request)
         watch(request, response)
-        try observe(
-            Exchange(
-                from: from, method: request.method, address: request.address, fields: request.fields,
-                form: request.body, status: response.status, answerFields: response.fields, answer: response.body))
+        try observe(Exchange(from: from, request, response))
         return response
     }
 }
@@ -31,6 +26,8 @@ enum PlainHTTP {
     static let client = HTTPClient(
         eventLoopGroup: HTTPClient.defaultEventLoopGroup,
         configuration: configuration)
+
+    static let transport = AsyncHTTPClientTransport(client, timeout: .seconds(10), largest: 64 << 10)
 
     private static var configuration: HTTPClient.Configuration {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
@@ -58,15 +55,10 @@ struct ServerCall {
     func run(
         from: String = "", observe: @Sendable (Exchange) throws -> Void = { _ in }
     ) async throws -> (status: Int, body: String) {
-        var request = HTTPClientRequest(url: address)
-        if let token { request.headers.add(name: "authorization", value: "Bearer \(token.secret)") }
-        let response = try await PlainHTTP.client.execute(request, timeout: .seconds(10))
-        let body = try await response.body.collect(upTo: 64 << 10)
-        let status = Int(response.status.code)
-        try observe(
-            Exchange(
-                from: from, address: address, fields: Array(request.headers), status: status,
-                answerFields: Array(response.headers), answer: Array(body.readableBytesView)))
-        return (status, String(buffer: body))
+        var request = TransportRequest(address)
+        if let token { request.fields.append(("Authorization", "Bearer \(token.secret)")) }
+        let response = try await PlainHTTP.transport.send(request)
+        try observe(Exchange(from: from, request, response))
+        return (response.status, String(decoding: response.body, as: UTF8.self))
     }
 }

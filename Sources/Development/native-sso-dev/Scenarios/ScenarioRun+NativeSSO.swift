@@ -66,11 +66,8 @@ extension ScenarioRun {
         narrator.step("002", "2A", "its access token is in memory and valid")
         _ = try await two.accessToken()
         try expect(tokenRequestCount == before, "no token was asked for")
-        guard let expiry = TokenClaims.read(token)?.number("exp")?.wholeSeconds else {
-            throw StepFailure("the access token has no exp")
-        }
         narrator.step("002", "2C", "its access token expires, and one refresh later it is let in again")
-        try await Expiry.wait(until: expiry)
+        try await Expiry.wait(until: try TokenClaims.time("exp", of: token))
         try await call(.a, with: token, by: .two, expecting: 401)
         try await call(.a, with: try await two.accessToken(insteadOf: token), by: .two)
     }
@@ -106,8 +103,9 @@ extension ScenarioRun {
             throw StepFailure("the id_token has no sid")
         }
         narrator.step("002", "6.3", "the operator ends the session: native-sso session end --sid … --execute")
-        let ended = try await administer(
-            "session", "end", "--issuer", issuer, "--sid", sid, "--reason", "demonstration", "--execute")
+        let ended = try await description.administer([
+            "session", "end", "--issuer", issuer, "--sid", sid, "--reason", "demonstration", "--execute",
+        ])
         try expect(ended.status == 0, "session end succeeds, not: \(ended.errors)")
         narrator.step("002", "6.3", "the session is no longer valid: invalid_grant to both apps")
         try await expectRefusal(.invalidGrant) { () async throws(ClientError) in

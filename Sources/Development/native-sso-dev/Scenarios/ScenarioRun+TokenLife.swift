@@ -40,9 +40,7 @@ extension ScenarioRun {
         let login = try login(of: .client)
         // The document's buffer of 30 s is longer than these tokens live.
         let buffer: Int64 = 1
-        guard let expiry = TokenClaims.read(login.tokens.accessToken)?.number("exp")?.wholeSeconds else {
-            throw StepFailure("the access token has no exp")
-        }
+        let expiry = try TokenClaims.time("exp", of: login.tokens.accessToken)
         step("2a.1", "the app reads exp: \(expiry - now()) s are left")
         try expect(expiry > now() + buffer, "the token is still valid")
         step("2a.2", "it uses the token as it is")
@@ -54,10 +52,8 @@ extension ScenarioRun {
     func refreshWithRotation() async throws {
         let login = try login(of: .client)
         let idp = endpoint(of: login.app, atBroker: false)
-        guard let first = login.tokens.refreshToken,
-            let expiry = TokenClaims.read(login.tokens.accessToken)?.number("exp")?.wholeSeconds
-        else { throw StepFailure("there is no refresh token") }
-        try await Expiry.wait(until: expiry)
+        guard let first = login.tokens.refreshToken else { throw StepFailure("there is no refresh token") }
+        try await Expiry.wait(until: try TokenClaims.time("exp", of: login.tokens.accessToken))
         step("2b.1", "the access token has expired; the app sends its refresh token")
         let tokens = try await idp.refresh(first)
         step("2b.2", "the IdP has checked the token and rotated it")
@@ -93,10 +89,7 @@ extension ScenarioRun {
 
     func keyCachePolicy() async throws {
         let token = try await logIn(.client).tokens.accessToken
-        guard let issuedAt = TokenClaims.read(token)?.number("iat")?.wholeSeconds else {
-            throw StepFailure("the access token has no iat")
-        }
-        let probe = try KeyPolicyProbe(issuer: issuer, issuedAt: issuedAt)
+        let probe = try KeyPolicyProbe(issuer: issuer, issuedAt: try TokenClaims.time("iat", of: token))
         try await probe.run(token) { [narrator] in narrator.step("001", "JWKS", $0) }
     }
 

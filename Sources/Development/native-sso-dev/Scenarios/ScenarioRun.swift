@@ -104,10 +104,11 @@ actor ScenarioRun {
 
     /// The login whose refresh token has expired by the time this returns.
     func expiredLogin(of app: SampleApp) async throws -> Login {
-        guard let login = expiring[app.clientID], let token = login.tokens.idToken,
-            let issued = TokenClaims.read(token)?.number("iat")?.wholeSeconds
-        else { throw StepFailure("\(app.clientID) did not log in when the walk began") }
-        try await Expiry.wait(until: issued + Int64(DemoCommand.refreshTokenLifetime))
+        guard let login = expiring[app.clientID], let token = login.tokens.idToken else {
+            throw StepFailure("\(app.clientID) did not log in when the walk began")
+        }
+        let issuedAt = try TokenClaims.time("iat", of: token)
+        try await Expiry.wait(until: issuedAt + Int64(DemoCommand.refreshTokenLifetime))
         return login
     }
 
@@ -195,7 +196,8 @@ actor ScenarioRun {
 
     // MARK: Requests
 
-    /// Asks an API, and tells of it; status and body of its answer.
+    /// Asks an API, and expects a status.
+    /// - Returns: The body of the answer, if it is a JSON object.
     @discardableResult
     nonisolated func call(
         _ api: SampleAPI, with token: Credential?, by app: SampleApp, expecting status: Int = 200
@@ -205,6 +207,7 @@ actor ScenarioRun {
         return (try? JSONReader.parse(Array(answer.body.utf8)))?.object
     }
 
+    /// Asks an API, and tells of it.
     nonisolated func ask(
         _ api: SampleAPI, with token: Credential?, by app: SampleApp
     ) async throws -> (status: Int, body: String) {
@@ -238,7 +241,9 @@ actor ScenarioRun {
             guard case .refused(let refusal) = error else { throw StepFailure("\(expectation), not: \(error)") }
             try expect(refusal.code == code, "\(expectation), not \(refusal.error)")
             narrator.note("refused as it should be: \(refusal.status) \(refusal.error)")
-            if let reason = try await explanation(of: refusal.requestID) { narrator.note("explain: \(reason)") }
+            if let id = refusal.requestID, let reason = try await description.explanation(of: id) {
+                narrator.note("explain: \(reason)")
+            }
             return
         }
         throw StepFailure("\(expectation), but it was not refused")
@@ -252,16 +257,5 @@ actor ScenarioRun {
             return try expect(error == expected, "\(expected), not \(error)")
         }
         throw StepFailure("the app does not take \(Narrator.address(callback))")
-    }
-
-    /// What `native-sso explain` says of one of the broker's answers.
-    nonisolated func explanation(of requestID: String?) async throws -> String? {
-        guard let requestID else { return nil }
-        return try await description.explanation(of: requestID)
-    }
-
-    /// Runs the broker's command line as its operator.
-    nonisolated func administer(_ arguments: String...) async throws -> ManagedProcess.Outcome {
-        try await description.administer(arguments)
     }
 }

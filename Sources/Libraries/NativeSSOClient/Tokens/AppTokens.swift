@@ -16,8 +16,14 @@ public actor AppTokens {
     private let shared: any Keychain
     private let own: any Keychain
     private let now: @Sendable () -> Int64
-    private var current: (token: Credential, refreshAt: Int64, login: ItemRevision)?
-    private var renewal: Task<Result<Credential, ClientError>, Never>?
+    private var current: (token: AccessToken, refreshAt: Int64, login: ItemRevision)?
+    private var renewal: Task<Result<AccessToken, ClientError>, Never>?
+
+    /// An access token, and how it is sent: ``TokenSet/isBoundToKey``.
+    struct AccessToken: Sendable {
+        let value: Credential
+        let isBoundToKey: Bool
+    }
 
     /// The name of the refresh token in the app's own keychain.
     public static let item = "refresh-token"
@@ -47,7 +53,9 @@ public actor AppTokens {
     ///
     /// It is renewed early: a tenth of its lifetime before it expires, at most 30 s.
     /// - Throws: ``ClientError``. ``ClientError/remedy(after:)`` for `.exchange` tells what to do.
-    public func accessToken() async throws(ClientError) -> Credential {
+    public func accessToken() async throws(ClientError) -> Credential { try await token().value }
+
+    func token() async throws(ClientError) -> AccessToken {
         let login = try await keychain { try await self.shared.revision(of: SharedLogin.item) }
         if let current, current.login == login, now() < current.refreshAt { return current.token }
         return try await renewed()
@@ -58,8 +66,12 @@ public actor AppTokens {
     ///
     /// - Throws: ``ClientError``, as ``accessToken()`` does.
     public func accessToken(insteadOf rejected: Credential) async throws(ClientError) -> Credential {
-        forget(rejected)
-        return try await accessToken()
+        try await token(insteadOf: rejected).value
+    }
+
+    func token(insteadOf rejected: Credential) async throws(ClientError) -> AccessToken {
+        if let current, current.token.value.secret.utf8.elementsEqual(rejected.secret.utf8) { self.current = nil }
+        return try await token()
     }
 
     /// Exchanges the shared login, also if this app signed out before. RFC 8693.
@@ -67,7 +79,7 @@ public actor AppTokens {
     /// - Throws: ``ClientError``, as ``accessToken()`` does.
     public func exchange() async throws(ClientError) -> Credential {
         try await reset()
-        return try await renewed()
+        return try await renewed().value
     }
 
     /// Drops the tokens, and forgets that this app signed out.
@@ -91,17 +103,13 @@ public actor AppTokens {
         if case .grant(let token, _, _) = try await ownItem().item { token } else { nil }
     }
 
-    private func forget(_ token: Credential) {
-        if let current, current.token.secret.utf8.elementsEqual(token.secret.utf8) { self.current = nil }
-    }
-
-    private func renewed() async throws(ClientError) -> Credential {
+    private func renewed() async throws(ClientError) -> AccessToken {
         let task = renewal ?? Task { await renew() }
         renewal = task
         return try await task.value.get()
     }
 
-    private func renew() async -> Result<Credential, ClientError> {
+    private func renew() async -> Result<AccessToken, ClientError> {
         defer { renewal = nil }
         do throws(ClientError) {
             return .success(try await renewedTokens())
@@ -110,7 +118,7 @@ public actor AppTokens {
         }
     }
 
-    private func renewedTokens() async throws(ClientError) -> Credential {
+    private func renewedTokens() async throws(ClientError) -> AccessToken {
         current = nil
         var (item, revision) = try await ownItem()
         if case .signedOut = item { throw .notLoggedIn }
@@ -161,19 +169,14 @@ public actor AppTokens {
     }
 
     private func loadedLogin() async throws(ClientError) -> Login? {
-        guard let bytes = try await keychain({ try await self.shared.item(SharedLogin.item) }) else { return nil }
-        do throws(KeychainItemDefect) {
-            let login = try SharedLogin(bytes)
-            guard let user = login.user else { throw .corrupt }
-            return (login, user, ItemRevision(of: bytes))
-        } catch {
-            throw .keychainItem(error)
-        }
+        guard let (login, revision) = try await SharedLogin.stored(in: shared) else { return nil }
+        guard let user = login.user else { throw .keychainItem(.corrupt) }
+        return (login, user, revision)
     }
 
     private func keep(
         _ tokens: TokenSet, of login: Login, replacing revision: ItemRevision?
-    ) async throws(ClientError) -> Credential {
+    ) async throws(ClientError) -> AccessToken {
         guard tokens.isUsable, !tokens.isBoundToKey || endpoint.prover != nil else {
             throw .unexpectedAnswer(status: 200)
         }
@@ -186,8 +189,9 @@ public actor AppTokens {
         }
         let lifetime = max(0, min(tokens.expiresIn ?? 0, 86_400))
         // Early, because the request with the token takes time too.
-        current = (tokens.accessToken, now() + lifetime - min(lifetime / 10, 30), login.revision)
-        return tokens.accessToken
+        let token = AccessToken(value: tokens.accessToken, isBoundToKey: tokens.isBoundToKey)
+        current = (token, now() + lifetime - min(lifetime / 10, 30), login.revision)
+        return token
     }
 
     private func ownItem() async throws(ClientError) -> (item: OwnItem, revision: ItemRevision?) {
@@ -215,7 +219,7 @@ public actor AppTokens {
 private enum OwnItem {
     case none
     case signedOut
-    /// A refresh token, whose it is, and the login in the shared keychain when it was written.
+    /// A refresh token, its user, and the revision of the shared login when this item was written.
     case grant(Credential, IDTokenClaims.User, ItemRevision)
 
     /// Damaged, half written, or of a newer version: nothing is lost, because an exchange gives another token.

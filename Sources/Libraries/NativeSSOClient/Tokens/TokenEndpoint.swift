@@ -17,7 +17,7 @@ public struct TokenEndpoint: Sendable {
     public let clientID: String
     /// How the client identifies itself.
     public let identification: Identification
-    let transport: any HTTPTransport
+    private let transport: any HTTPTransport
     let prover: DPoPProver?
     private let proofs: ServerProofs?
 
@@ -93,10 +93,8 @@ public struct TokenEndpoint: Sendable {
         }
         let tokens = try await send(form)
         let idToken = try attempt.check(tokens.idToken, from: issuer, at: now)
-        guard let device = device.map(DeviceProof.identifier) ?? tokens.deviceSecret.map(DeviceProof.secret) else {
-            throw .unexpectedAnswer(status: 200)
-        }
-        return (SharedLogin(idToken: idToken, device: device, providerIDToken: tokens.providerIDToken), tokens)
+        let proof = try tokens.proof(of: device)
+        return (SharedLogin(idToken: idToken, device: proof, providerIDToken: tokens.providerIDToken), tokens)
     }
 
     /// Enrols this client's login at the broker, for an IdP without Native SSO. Returns the login to share; its
@@ -124,10 +122,7 @@ public struct TokenEndpoint: Sendable {
         }
         let tokens = try await send(form)
         guard let enrolled = tokens.idToken else { throw .untrustedIDToken(.missing) }
-        guard let device = device.map(DeviceProof.identifier) ?? tokens.deviceSecret.map(DeviceProof.secret) else {
-            throw .unexpectedAnswer(status: 200)
-        }
-        return SharedLogin(idToken: enrolled, device: device, providerIDToken: idToken)
+        return SharedLogin(idToken: enrolled, device: try tokens.proof(of: device), providerIDToken: idToken)
     }
 
     /// Exchanges a shared login for tokens of this client: RFC 8693, Native SSO §4.
@@ -303,6 +298,15 @@ actor ServerProofs {
 
     /// RFC 9449 §8.2: any response may contain a new nonce.
     func note(_ fresh: String) { nonce = fresh }
+}
+
+extension TokenSet {
+    /// The device value of an enrolled login: the app's own, or the secret in the answer.
+    fileprivate func proof(of device: DeviceIdentifier?) throws(ClientError) -> DeviceProof {
+        if let device { return .identifier(device) }
+        guard let deviceSecret else { throw .unexpectedAnswer(status: 200) }
+        return .secret(deviceSecret)
+    }
 }
 
 extension LoginAttempt {
