@@ -65,6 +65,15 @@ package final class Broker: Sendable {
             guard process.isRunning else { throw await process.ended(because: "has ended") }
             return (try? await get("/livez"))?.status == 200 ? true : nil
         }
+        // The listeners are bound at the same time, in no order.
+        _ = try await eventually("the public listener is bound") { [self] in
+            do {
+                return try await HTTPRequest("GET", "/").send(to: publicPort).status > 0
+            } catch HTTPFailure.refused {
+                guard process.isRunning else { throw await process.ended(because: "has ended") }
+                return nil
+            }
+        }
     }
 
     /// Asks the internal listener.
