@@ -27,6 +27,7 @@ struct SourceRuleTests {
             ("OpenSSL", "import COpenSSL"), ("PKCS#11", "import CPKCS11"),
             ("libyaml", "internal import CYAML"), ("Hummingbird", "public import Hummingbird"),
             ("Hummingbird", "import HummingbirdTLS"), ("Foundation", "import FoundationEssentials"),
+            ("all of Foundation", "import Foundation"),
             ("newer than iOS 16", "let state = Mutex(0)"), ("newer than iOS 16", "a.utf8.span"),
         ])
     func aRuleFindsWhatItIsFor(_ name: String, _ line: String) throws {

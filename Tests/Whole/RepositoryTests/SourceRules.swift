@@ -3,6 +3,10 @@ extension SourceRule {
     /// Where instants and spans are arguments.
     private static let timeless: Set = ["NativeSSO", "JOSE", "OAuthWire", "StrictCoding"]
 
+    private static let ofBroker: Set = [
+        "StrictCoding", "RegularFiles", "YAML", "NativeSSO", "OAuthWire", "JOSE", "KeyModule", "PostgresClient",
+        "Registry", "Migrator", "IdentityProvider", "HTTPServer", "BrokerHTTP", "native-sso",
+    ]
     private static let linkedByApps: Set = [
         "StrictCoding", "OAuthWire", "JOSE", "NativeSSOClient", "NativeSSOURLSession", "TokenVerifier",
     ]
@@ -40,6 +44,9 @@ extension SourceRule {
         SourceRule(
             "newer than iOS 16", because: "apps of iOS 16 and macOS 13 link it", in: linkedByApps
         ) { /\bimport Synchronization\b|\bMutex\(|\bUTF8Span\b|\bString\(validating:|utf8\.span/ },
+        SourceRule(
+            "all of Foundation", because: "FoundationEssentials does, and the rest links ICU", in: ofBroker
+        ) { /\bimport Foundation\s*$/ },
         SourceRule(
             "Foundation", because: "the domain and its vocabulary depend on no framework",
             in: ["NativeSSO", "OAuthWire"]
