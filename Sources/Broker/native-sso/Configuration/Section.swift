@@ -274,6 +274,15 @@ extension Section {
         return value(key, .path, help: help, read)
     }
 
+    /// The path of a file that `check` accepts. If this command does not open it: the text of the key, unchecked.
+    func filePath(_ key: String, help: String, _ check: (String) throws -> String) -> String? {
+        guard problems.opensFiles else {
+            describe(key, .path, help: help)
+            return scalar(key)?.value.text
+        }
+        return value(key, .path, help: help, check)
+    }
+
     func value<Value>(
         _ key: String, _ form: KeyDescription.Form, defaultText: String, help: String,
         _ parse: (String) throws -> Value

@@ -158,8 +158,8 @@ extension KMSSettings {
             }
             return url.string
         }
-        let file = section.value(
-            "credentials_file", .path,
+        let file = section.filePath(
+            "credentials_file",
             help:
                 "Access key as AWS's tools write it, profile `default`. Read again when AWS refuses it. By default the "
                 + "variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`."
