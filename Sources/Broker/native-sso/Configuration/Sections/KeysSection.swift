@@ -1,5 +1,6 @@
 import Glibc
 import KeyModule
+import NativeSSO
 import OAuthWire
 import RegularFiles
 
@@ -95,6 +96,10 @@ extension Configuration {
             }
             return directory
         }
+
+        /// The replica whose keys of `use` this broker makes and rotates; `nil`: all brokers share them. Each broker
+        /// checks MACs that another has made, so MAC keys are the same everywhere.
+        func replica(for use: KeyUse) -> String? { use == .accessToken ? replica : nil }
 
         /// With the passphrase of the configuration.
         func files(in directory: String) throws(KeyError) -> FileKeyProvider {
