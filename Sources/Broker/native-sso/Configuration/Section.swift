@@ -307,7 +307,9 @@ extension Section {
         describe(key, .orNone(form), help: help)
         guard let given = scalar(key) else { return nil }
         if isNone(given.value.text) { return .some(nil) }
-        return parsed(given.value.text, at: given.place, parse)
+        // Without the guard, an invalid value would mean that `none` is given.
+        guard let value = parsed(given.value.text, at: given.place, parse) else { return nil }
+        return .some(value)
     }
 
     /// The same for a list.
