@@ -22,9 +22,13 @@ struct IssuerOption: ParsableArguments {
     /// The given issuer, or else that of the only identity provider.
     func issuer(_ options: GlobalOptions) throws -> Issuer {
         if let issuer { return issuer }
-        let configured = try options.read { $0.issuers() }
+        return try Self.only(of: options.read { $0.issuers() })
+    }
+
+    /// The issuer of the only identity provider.
+    static func only(of configured: [Issuer]) throws(CommandFailure) -> Issuer {
         guard let only = configured.first, configured.count == 1 else {
-            throw CommandFailure.usage(
+            throw .usage(
                 "--issuer is needed: the configuration has \(configured.isEmpty ? "no" : "several") identity providers")
         }
         return only
