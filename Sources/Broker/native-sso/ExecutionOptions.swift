@@ -43,7 +43,6 @@ struct LimitOption: ParsableArguments {
     mutating func validate() throws {
         guard (1...100_000).contains(limit) else { throw ValidationError("--limit is from 1 to 100000.") }
     }
-
 }
 
 /// Bounds and continues a list. A row has a position: an argument that says where the next page begins.
@@ -55,9 +54,14 @@ struct PageOptions<Position: ExpressibleByArgument & CustomStringConvertible>: P
 
     var limit: Int64 { bound.limit }
 
-    /// - Parameter things: At most ``limit``.
     func page<Thing>(_ things: [Thing], position: (Thing) -> Position, _ table: Table) -> Page {
-        Page(table: table, next: things.count == Int(limit) ? things.last.map { position($0).description } : nil)
+        Page(table: table, next: next(after: things, position: position)?.description)
+    }
+
+    /// Where the next page begins; `nil`: this is the last page.
+    /// - Parameter things: At most ``limit``.
+    func next<Thing>(after things: [Thing], position: (Thing) -> Position) -> Position? {
+        things.count == Int(limit) ? things.last.map(position) : nil
     }
 }
 
