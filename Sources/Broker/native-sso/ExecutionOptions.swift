@@ -8,7 +8,11 @@ struct ReasonOption: ParsableArguments {
     var reason: String?
 
     mutating func validate() throws {
-        if let reason, reason.isEmpty || reason.utf8.count > 1000 {
+        if let reason { try Self.check(reason) }
+    }
+
+    static func check(_ reason: String) throws {
+        guard (1...1000).contains(reason.utf8.count) else {
             throw ValidationError("--reason is from 1 to 1000 octets long.")
         }
     }
