@@ -108,13 +108,13 @@ struct ExecutionOptions: ParsableArguments {
 }
 
 extension ExecutionOptions {
-    /// Makes a change to the registry at once if it touches no live user, and with `--execute` only otherwise.
+    /// Makes a change to the registry at once if it touches no live grant, and with `--execute` only otherwise.
     /// - Parameter result: Shown after a change that was made at once.
     func carryOut(
         _ plan: Plan, touching impact: RegistryImpact, _ options: GlobalOptions, showing result: some CommandResult,
         _ body: (Administration, AdministrativeAct) async throws -> Void
     ) async throws {
-        guard !execute, impact.touchesNobody else { return try await carryOut(plan, options, body) }
+        guard !execute, impact.touchesNoGrant else { return try await carryOut(plan, options, body) }
         let act = options.act(why)
         try await options.administer { try await body($0, act) }
         try options.output.show(result)

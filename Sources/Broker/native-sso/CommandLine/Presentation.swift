@@ -4,7 +4,7 @@ import Synchronization
 
 /// How results are shown to people.
 struct Presentation: Sendable {
-    /// Columns of the terminal; `nil`: the output is no terminal.
+    /// Columns of the terminal; `nil`: the output is not a terminal.
     var width: Int?
     /// Whether instants are shown in UTC instead of local time.
     var isUTC = true
@@ -15,7 +15,7 @@ struct Presentation: Sendable {
 extension StandardStream {
     var isTerminal: Bool { isatty(rawValue) == 1 }
 
-    /// Columns of the terminal; `nil`: none is known.
+    /// Columns of the terminal; `nil`: not a terminal, or their number is not known.
     var width: Int? {
         var size = winsize()
         guard isTerminal, ioctl(rawValue, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }

@@ -37,7 +37,7 @@ struct RegistryImpact: Sendable {
         return impact
     }
 
-    var touchesNobody: Bool {
+    var touchesNoGrant: Bool {
         endedInAll + refusedInAll + changedInAll == 0 && scopes.values.allSatisfy { $0.grants == 0 }
     }
 
