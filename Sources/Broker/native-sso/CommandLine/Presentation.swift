@@ -56,11 +56,19 @@ final class Progress: Sendable {
         guard StandardStream.error.isTerminal else { return try await body() }
         let progress = Progress()
         let reports = Task { await progress.report(what) }
-        defer { reports.cancel() }
-        let value = try await $current.withValue(progress) { try await body() }
-        reports.cancel()
-        if await reports.value { Self.write("\r\u{1B}[K") }
-        return value
+        func end() async {
+            reports.cancel()
+            if await reports.value { Self.write("\r\u{1B}[K") }
+        }
+        do {
+            let value = try await $current.withValue(progress) { try await body() }
+            await end()
+            return value
+        } catch {
+            // The message about the failure gets a line of its own.
+            await end()
+            throw error
+        }
     }
 
     /// - Returns: Whether something was shown.
