@@ -8,7 +8,11 @@ struct ReasonOption: ParsableArguments {
     var reason: String?
 
     mutating func validate() throws {
-        if let reason, reason.isEmpty || reason.utf8.count > 1000 {
+        if let reason { try Self.check(reason) }
+    }
+
+    static func check(_ reason: String) throws {
+        guard (1...1000).contains(reason.utf8.count) else {
             throw ValidationError("--reason is from 1 to 1000 octets long.")
         }
     }
@@ -22,9 +26,13 @@ struct IssuerOption: ParsableArguments {
     /// The given issuer, or else that of the only identity provider.
     func issuer(_ options: GlobalOptions) throws -> Issuer {
         if let issuer { return issuer }
-        let configured = try options.read { $0.issuers() }
+        return try Self.only(of: options.read { $0.issuers() })
+    }
+
+    /// The issuer of the only identity provider.
+    static func only(of configured: [Issuer]) throws(CommandFailure) -> Issuer {
         guard let only = configured.first, configured.count == 1 else {
-            throw CommandFailure.usage(
+            throw .usage(
                 "--issuer is needed: the configuration has \(configured.isEmpty ? "no" : "several") identity providers")
         }
         return only
@@ -39,7 +47,6 @@ struct LimitOption: ParsableArguments {
     mutating func validate() throws {
         guard (1...100_000).contains(limit) else { throw ValidationError("--limit is from 1 to 100000.") }
     }
-
 }
 
 /// Bounds and continues a list. A row has a position: an argument that says where the next page begins.
@@ -51,9 +58,14 @@ struct PageOptions<Position: ExpressibleByArgument & CustomStringConvertible>: P
 
     var limit: Int64 { bound.limit }
 
-    /// - Parameter things: At most ``limit``.
     func page<Thing>(_ things: [Thing], position: (Thing) -> Position, _ table: Table) -> Page {
-        Page(table: table, next: things.count == Int(limit) ? things.last.map { position($0).description } : nil)
+        Page(table: table, next: next(after: things, position: position)?.description)
+    }
+
+    /// Where the next page begins; `nil`: this is the last page.
+    /// - Parameter things: At most ``limit``.
+    func next<Thing>(after things: [Thing], position: (Thing) -> Position) -> Position? {
+        things.count == Int(limit) ? things.last.map(position) : nil
     }
 }
 
@@ -96,13 +108,13 @@ struct ExecutionOptions: ParsableArguments {
 }
 
 extension ExecutionOptions {
-    /// Makes a change to the registry at once if it touches no live user, and with `--execute` only otherwise.
+    /// Makes a change to the registry at once if it touches no live grant, and with `--execute` only otherwise.
     /// - Parameter result: Shown after a change that was made at once.
     func carryOut(
         _ plan: Plan, touching impact: RegistryImpact, _ options: GlobalOptions, showing result: some CommandResult,
         _ body: (Administration, AdministrativeAct) async throws -> Void
     ) async throws {
-        guard !execute, impact.touchesNobody else { return try await carryOut(plan, options, body) }
+        guard !execute, impact.touchesNoGrant else { return try await carryOut(plan, options, body) }
         let act = options.act(why)
         try await options.administer { try await body($0, act) }
         try options.output.show(result)

@@ -2,8 +2,10 @@ import ArgumentParser
 
 /// The command that a command line names, as far as it exists.
 struct CommandPath {
+    /// The program, or the profile, which has commands of its own.
+    private let root: any ParsableCommand.Type
     /// The innermost command.
-    private(set) var command: any ParsableCommand.Type = NativeSSOCommand.self
+    private(set) var command: any ParsableCommand.Type
     /// Such as `client add`; empty for the program itself.
     private(set) var names: [String] = []
     /// The word where a subcommand is expected and none has this name.
@@ -12,6 +14,13 @@ struct CommandPath {
 
     init(_ arguments: [String]) {
         var rest = arguments[...]
+        if let ofProfile = try? SupportProfile.arguments(arguments) {
+            root = SupportProfile.self
+            rest = ofProfile[...]
+        } else {
+            root = NativeSSOCommand.self
+        }
+        command = root
         while let word = rest.popFirst(), word != "--" {
             // The only options before a subcommand that take a value.
             if word == "--config" || word == "--profile" { rest = rest.dropFirst() }
@@ -31,7 +40,7 @@ struct CommandPath {
     }
 
     /// As one types it, with the name of the program.
-    var text: String { (["native-sso"] + names).joined(separator: " ") }
+    var text: String { ([root._commandName] + names).joined(separator: " ") }
 
     var hint: String { "See '\(text) --help'." }
 
@@ -41,9 +50,11 @@ struct CommandPath {
         return unknown.flatMap { NearestName.of($0, among: names) }.map { "; did you mean \($0)?" } ?? ""
     }
 
-    /// The end of the help.
+    /// The end of the help. The profile has no examples.
     var example: [String] {
-        guard let example = CommandExamples.all[names.joined(separator: " ")] else { return [] }
+        guard root == NativeSSOCommand.self, let example = CommandExamples.all[names.joined(separator: " ")] else {
+            return []
+        }
         return ["EXAMPLE:"] + example.map { "  \($0)" }
     }
 }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// How results are shown to people.
 struct Presentation: Sendable {
-    /// Columns of the terminal; `nil`: the output is no terminal.
+    /// Columns of the terminal; `nil`: the output is not a terminal.
     var width: Int?
     /// Whether instants are shown in UTC instead of local time.
     var isUTC = true
@@ -15,7 +15,7 @@ struct Presentation: Sendable {
 extension StandardStream {
     var isTerminal: Bool { isatty(rawValue) == 1 }
 
-    /// Columns of the terminal; `nil`: none is known.
+    /// Columns of the terminal; `nil`: not a terminal, or their number is not known.
     var width: Int? {
         var size = winsize()
         guard isTerminal, ioctl(rawValue, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
@@ -56,11 +56,19 @@ final class Progress: Sendable {
         guard StandardStream.error.isTerminal else { return try await body() }
         let progress = Progress()
         let reports = Task { await progress.report(what) }
-        defer { reports.cancel() }
-        let value = try await $current.withValue(progress) { try await body() }
-        reports.cancel()
-        if await reports.value { Self.write("\r\u{1B}[K") }
-        return value
+        func end() async {
+            reports.cancel()
+            if await reports.value { Self.write("\r\u{1B}[K") }
+        }
+        do {
+            let value = try await $current.withValue(progress) { try await body() }
+            await end()
+            return value
+        } catch {
+            // The message about the failure gets a line of its own.
+            await end()
+            throw error
+        }
     }
 
     /// - Returns: Whether something was shown.

@@ -30,8 +30,7 @@ struct AuditListCommand: AsyncParsableCommand {
             let selection = try await filter.selection(registry, at: SystemClock().now)
             return try await registry.audit(selection, limit: page.limit, before: page.after)
         }
-        let next = records.count == page.limit ? records.last?.position : nil
-        try options.output.show(AuditListing(records: records, next: next))
+        try options.output.show(AuditListing(records: records, next: page.next(after: records, position: \.position)))
     }
 }
 

@@ -37,13 +37,13 @@ struct AuditVerifyCommand: AsyncParsableCommand {
 
     func run() async throws {
         let known = try checkpoints.map { try AuditCheckpoint.read(file: $0) } ?? []
-        let keys = try options.read { $0.keys() }
-        let provider = try withoutKeys ? nil : keys.provider()
+        let keys: Configuration.Keys? = try withoutKeys ? nil : options.read { $0.keys() }
+        let provider = try keys?.provider()
         let now = SystemClock().now
         let report = try await Progress.showing("seals") {
             try await options.administer(patience: .seconds(600)) { registry in
                 let ring = KeyRing()
-                if let provider {
+                if let keys, let provider {
                     let usable = await KeySet(try await registry.keys().records, of: keys.replica, from: provider)
                     guard !usable.missing.contains(.device) else {
                         throw CommandFailure.infrastructure(

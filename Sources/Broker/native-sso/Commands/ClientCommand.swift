@@ -102,9 +102,7 @@ extension GlobalOptions {
     ) async throws -> Client {
         let (changed, step, impact) = try await administer { registry in
             let contents = try await registry.registryContents()
-            guard let old = contents.clients.first(where: { $0.id == id }) else {
-                throw AdministrationError.notFound("client \(id)")
-            }
+            let old = try contents.require(id)
             var changed = old
             change(&changed)
             if let defect = changed.scopeDefect {
@@ -160,8 +158,8 @@ struct ClientRemoveCommand: AsyncParsableCommand {
     func run() async throws {
         let step = RegistryPlan.Step(.remove, "client \(id)", client: id, .removeClient(id))
         let (groups, impact) = try await options.administer { registry in
-            _ = try await registry.require(id)
             let contents = try await registry.registryContents()
+            _ = try contents.require(id)
             return (contents.groups, try await RegistryImpact.of(RegistryPlan(step, on: contents), in: registry))
         }
         let memberships = groups.filter { $0.members.contains { $0.client == id } }
@@ -169,6 +167,13 @@ struct ClientRemoveCommand: AsyncParsableCommand {
             "remove client \(id)", step, impact,
             further: memberships.map { "it leaves group \($0.id)" } + ["every refresh token it holds ends"])
         try await execution.carryOut(plan, options) { try await $0.removeClient(id, $1) }
+    }
+}
+
+extension RegistryContents {
+    fileprivate func require(_ id: ClientID) throws(AdministrationError) -> Client {
+        guard let client = clients.first(where: { $0.id == id }) else { throw .notFound("client \(id)") }
+        return client
     }
 }
 

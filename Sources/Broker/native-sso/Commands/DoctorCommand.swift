@@ -134,14 +134,21 @@ struct KeyDoctor {
     private func overdue(_ records: [KeyRecord]) -> [Finding] {
         guard let rotation else { return [] }
         let kinds = Set(
-            records.filter { $0.state == .active && $0.use != .device }.map {
+            records.filter {
+                $0.state == .active && $0.use != .device && $0.replica == keys.replica(for: $0.use)
+            }.map {
                 Kind(use: $0.use, algorithm: $0.algorithm)
             })
         let expected = "a key signs for at most \(DurationText.format(KeyRotation.standardPeriod))"
         let late = kinds.filter { kind in
             let due = rotation.due(
-                kind.use, kind.algorithm, among: records, every: KeyRotation.standardPeriod, at: SystemClock().now)
-            return if case .wait = due { false } else { true }
+                kind.use, kind.algorithm, of: keys.replica(for: kind.use), among: records,
+                every: KeyRotation.standardPeriod, at: SystemClock().now)
+            return switch due {
+            // A suspended key is a finding of its own, and key rotate waits for it to be resumed.
+            case .wait, .suspended: false
+            case .generate, .pending, .take: true
+            }
         }.map { "\($0.algorithm.rawValue) for \($0.use.rawValue)" }.sorted()
         return [
             Finding(
@@ -158,6 +165,6 @@ struct KeyDoctor {
 }
 
 extension KeyRotation {
-    /// How long a key signs, if nobody says otherwise.
+    /// How long a key signs by default.
     static let standardPeriod = Seconds.days(90)
 }

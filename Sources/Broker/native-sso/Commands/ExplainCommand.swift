@@ -101,10 +101,10 @@ struct ExplainCommand: AsyncParsableCommand {
             throw CommandFailure.notFound("the identity provider \(issuer) is not configured")
         }
         var selection: SessionSelection?
-        var provider = IssuerOption()
-        provider.issuer = issuer
-        if let sid { selection = .session(try provider.issuer(options), sid) }
-        if let sub { selection = .subject(try provider.issuer(options), sub) }
+        if sid != nil || sub != nil {
+            let issuer = try issuer ?? IssuerOption.only(of: configured.map(\.issuer))
+            if let sid { selection = .session(issuer, sid) } else if let sub { selection = .subject(issuer, sub) }
+        }
         let (registry, target, logins) = try await options.administer { administration in
             let registry = try await SharingReport.Registry(administration)
             guard let target = registry.clients.first(where: { $0.id == to }) else {
@@ -125,10 +125,7 @@ struct ExplainCommand: AsyncParsableCommand {
             }
             guard let logins else {
                 guard issuer == nil || provider.issuer == issuer, let from else { continue }
-                answers += profiles.map {
-                    registry.answer(
-                        from, target, at: provider, $0, scope, idleLimit: idle)
-                }
+                answers += profiles.map { registry.answer(from, target, at: provider, $0, scope, idleLimit: idle) }
                 continue
             }
             for login in logins where login.issuer == provider.issuer {
@@ -138,8 +135,7 @@ struct ExplainCommand: AsyncParsableCommand {
                 // A login goes on with the profile by which it came, unless it was registered.
                 let profiles = profile == nil ? login.profile.map { [$0] } ?? profiles : profiles
                 answers += profiles.map {
-                    registry.answer(
-                        from, target, at: provider, $0, scope, login, idleLimit: idle)
+                    registry.answer(from, target, at: provider, $0, scope, login, idleLimit: idle)
                 }
             }
         }

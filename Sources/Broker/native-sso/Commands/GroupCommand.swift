@@ -86,9 +86,11 @@ struct GroupRemoveCommand: AsyncParsableCommand {
     func run() async throws {
         let step = RegistryPlan.Step(.remove, "group \(id)", [], .removeGroup(id))
         let (group, impact) = try await options.administer { registry in
-            let group = try await registry.group(id)
-            let plan = RegistryPlan(step, on: try await registry.registryContents())
-            return (group, try await RegistryImpact.of(plan, in: registry))
+            let contents = try await registry.registryContents()
+            guard let group = contents.groups.first(where: { $0.id == id }) else {
+                throw AdministrationError.notFound("group \(id)")
+            }
+            return (group, try await RegistryImpact.of(RegistryPlan(step, on: contents), in: registry))
         }
         let plan = Plan(
             "remove group \(id) of \(group.issuer)", step, impact,

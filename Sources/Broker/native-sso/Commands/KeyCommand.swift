@@ -137,7 +137,7 @@ struct KeyGenerateCommand: RegistryCommand {
                 use, algorithm: algorithm.key, modulusBits: bits, beside: existing)
             made.append(
                 try await registry.register(
-                    key, use, of: keys.replica, provider, isPending: pending, options.act(why)))
+                    key, use, of: keys.replica(for: use), provider, isPending: pending, options.act(why)))
         }
         return Table("keys", made) {
             [
@@ -164,8 +164,6 @@ extension Administration {
         _ key: GeneratedKey, _ use: KeyUse, of replica: String?, _ provider: any KeyProvider,
         isPending: Bool = false, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> KeyRecord {
-        // MAC keys check what any broker has made: they are the same everywhere.
-        let replica = use == .accessToken ? replica : nil
         let record = KeyRecord(key, use, state: .pending, of: replica)
         do throws(AdministrationError) {
             return KeyRecord(key, use, state: try await addKey(record, isPending: isPending, act), of: replica)

@@ -25,9 +25,10 @@ struct KeyDoctorCommand: AsyncParsableCommand {
         }
         let (rows, dependents) = try await options.administer { registry in
             let rows = try await registry.keys()
+            let life = try await registry.longestAccessTokenLife(standard)
             var dependents: [String: KeyDependents] = [:]
             for key in rows.records {
-                dependents[key.kid] = try await registry.dependents(of: key, standardLife: standard)
+                dependents[key.kid] = try await registry.dependents(of: key, accessTokenLife: life)
             }
             return (rows, dependents)
         }
@@ -82,12 +83,9 @@ extension KeySet {
 }
 
 extension Administration {
-    /// - Parameter standardLife: The lifetime of access tokens in the configuration. A client may have a longer one.
-    func dependents(
-        of key: KeyRecord, standardLife: Seconds
-    ) async throws(AdministrationError) -> KeyDependents {
-        let lives = try await clients().compactMap(\.accessTokenLifetime)
-        return try await dependents(of: key, accessTokenLife: lives.reduce(standardLife, max))
+    /// - Parameter standard: The lifetime of access tokens in the configuration. A client may have a longer one.
+    func longestAccessTokenLife(_ standard: Seconds) async throws(AdministrationError) -> Seconds {
+        try await clients().compactMap(\.accessTokenLifetime).reduce(standard, max)
     }
 }
 

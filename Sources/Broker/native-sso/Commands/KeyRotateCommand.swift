@@ -32,7 +32,7 @@ struct KeyRotateCommand: AsyncParsableCommand {
     func run() async throws {
         let keys = try options.read { $0.keys() }
         let provider = try keys.provider()
-        let replica = use == .accessToken ? keys.replica : nil
+        let replica = keys.replica(for: use.use)
         let rotation = try options.read(openingFiles: false) { KeyRotation(reading: $0) }
         let (records, instant) = try await options.administer { registry in
             (try await registry.keys().records, try await registry.now())

@@ -90,11 +90,17 @@ extension KeyStepCommand {
 
     func run() async throws {
         let provider = try options.read { $0.keys() }.provider()
-        let rotation = try options.read(openingFiles: false) { KeyRotation(reading: $0) }
-        let life = Self.step == .remove ? try options.read { $0.tokens() }.access : 0
+        let removes = Self.step == .remove
+        let (rotation, standard) = try options.read(openingFiles: false) {
+            (KeyRotation(reading: $0), removes ? $0.tokens().access : 0)
+        }
         let (key, before, after, ended, dependents) = try await options.administer { registry in
             let (key, before, after) = try await steps(rotation, registry)
-            let dependents = Self.step == .remove ? try await registry.dependents(of: key, standardLife: life) : nil
+            var dependents: KeyDependents?
+            if removes {
+                let life = try await registry.longestAccessTokenLife(standard)
+                dependents = try await registry.dependents(of: key, accessTokenLife: life)
+            }
             return (
                 key, before, after, endsFamilies ? try await registry.families(dependingOn: key).count : nil, dependents
             )

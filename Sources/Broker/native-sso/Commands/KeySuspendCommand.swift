@@ -44,7 +44,9 @@ struct KeySelection: ParsableArguments {
         case refreshToken = "refresh-token"
     }
 
-    @Argument(help: "The kid, as `key list` shows it. Write `--` before a kid that begins with a hyphen.")
+    @Argument(
+        help: "The kid, as `key list` shows it. Write `--` before a kid that begins with a hyphen.",
+        completion: Candidates.kids)
     var kid: String?
     @Option(help: "All keys of this use that sign or will sign, instead of one.") var use: Use?
 

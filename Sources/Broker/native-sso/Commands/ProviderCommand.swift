@@ -56,9 +56,7 @@ struct ProviderSuspendCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let isConfigured = try options.read(openingFiles: false) { $0.identityProviders($0.sessions()) }.contains {
-            $0.issuer == issuer
-        }
+        let isConfigured = try options.read { $0.issuers() }.contains(issuer)
         let (impact, suspended) = try await options.administer { registry in
             (
                 try await registry.impact(ofEnding: .issued(by: issuer, between: nil)),

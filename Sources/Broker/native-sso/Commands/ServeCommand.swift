@@ -5,9 +5,6 @@ import Glibc
 import KeyModule
 import Logging
 import NativeSSO
-import PostgresClient
-import Registry
-import StrictCoding
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -65,7 +62,7 @@ struct ServeCommand: AsyncParsableCommand {
             switch log.format {
             case .json: .json
             case .text: .text
-            case nil: isatty(STDERR_FILENO) == 1 ? .text : .json
+            case nil: StandardStream.error.isTerminal ? .text : .json
             }
         let level = log.level
         LoggingSystem.bootstrap { _ in format.handler(sink: .standardError, level: level) }

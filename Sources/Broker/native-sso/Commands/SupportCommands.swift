@@ -55,21 +55,13 @@ struct SupportSelection: ParsableArguments {
     mutating func validate() throws {
         guard (sub == nil) != (deviceOf == nil) else { throw ValidationError("Give --sub or --device-of.") }
         guard provider.issuer == nil || sub != nil else { throw ValidationError("--issuer needs --sub.") }
-        try SupportReason.check(reason)
+        try ReasonOption.check(reason)
     }
 
     func selection(_ options: GlobalOptions) throws -> SupportedSelection {
         if let deviceOf { return .device(ofSession: deviceOf) }
         guard let sub else { throw CommandFailure.usage("give --sub or --device-of") }
         return .user(try provider.issuer(options), sub)
-    }
-}
-
-private enum SupportReason {
-    static func check(_ reason: String) throws {
-        guard (1...1000).contains(reason.utf8.count) else {
-            throw ValidationError("--reason is from 1 to 1000 octets long.")
-        }
     }
 }
 
@@ -172,7 +164,7 @@ struct SupportExplainCommand: AsyncParsableCommand {
 
     @OptionGroup var options: GlobalOptions
 
-    mutating func validate() throws { try SupportReason.check(reason) }
+    mutating func validate() throws { try ReasonOption.check(reason) }
 
     func run() async throws {
         let records = try await options.support(reason) { try await $0.explainSupported(requestID, $1) }

@@ -9,7 +9,7 @@ final class Problems {
     var isDevelopment = false
     /// Whether the files that the configuration names are opened and checked.
     let opensFiles: Bool
-    /// Every key that has a value, in the order of reading; `nil`: nobody asks.
+    /// Every key that has a value, in the order of reading; `nil`: they are not collected.
     var settings: [Setting]?
     /// See ``ServiceCredential``.
     let credentials: String?

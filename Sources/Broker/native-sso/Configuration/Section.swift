@@ -274,6 +274,15 @@ extension Section {
         return value(key, .path, help: help, read)
     }
 
+    /// The path of a file that `check` accepts. If this command does not open it: the text of the key, unchecked.
+    func filePath(_ key: String, help: String, _ check: (String) throws -> String) -> String? {
+        guard problems.opensFiles else {
+            describe(key, .path, help: help)
+            return scalar(key)?.value.text
+        }
+        return value(key, .path, help: help, check)
+    }
+
     func value<Value>(
         _ key: String, _ form: KeyDescription.Form, defaultText: String, help: String,
         _ parse: (String) throws -> Value
@@ -298,7 +307,9 @@ extension Section {
         describe(key, .orNone(form), help: help)
         guard let given = scalar(key) else { return nil }
         if isNone(given.value.text) { return .some(nil) }
-        return parsed(given.value.text, at: given.place, parse)
+        // Without the guard, an invalid value would mean that `none` is given.
+        guard let value = parsed(given.value.text, at: given.place, parse) else { return nil }
+        return .some(value)
     }
 
     /// The same for a list.

@@ -95,29 +95,26 @@ enum HostDoctor {
         var on: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
         let port = UInt16(listen.port).bigEndian
-        let result: Int32
+        func bound<Name>(to name: Name) -> Int32? {
+            withUnsafePointer(to: name) { name in
+                name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<Name>.size)) == 0 ? nil : errno
+                }
+            }
+        }
         if listen.address.family == .v4 {
             var name = sockaddr_in()
             name.sin_family = sa_family_t(AF_INET)
             name.sin_port = port
             withUnsafeMutableBytes(of: &name.sin_addr) { $0.copyBytes(from: listen.address.octets) }
-            result = withUnsafePointer(to: &name) { name in
-                name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
+            return bound(to: name)
         } else {
             var name = sockaddr_in6()
             name.sin6_family = sa_family_t(AF_INET6)
             name.sin6_port = port
             withUnsafeMutableBytes(of: &name.sin6_addr) { $0.copyBytes(from: listen.address.octets) }
-            result = withUnsafePointer(to: &name) { name in
-                name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in6>.size))
-                }
-            }
+            return bound(to: name)
         }
-        return result == 0 ? nil : errno
     }
 
     // MARK: Certificates

@@ -9,6 +9,8 @@ struct RegistryImpact: Sendable {
     private var live: [ClientID: Int64] = [:]
     /// By the client that uses a login and by the one that logged in: grants of logins that they no longer share.
     private var unshared: [ClientID: Int64] = [:]
+    /// By the group that is removed: grants of logins that its members shared.
+    private var dissolved: [GroupID: Int64] = [:]
     /// By scope that needs consent from now on: the grants that have it.
     private var scopes: [String: LiveCount] = [:]
     private(set) var endedInAll: Int64 = 0
@@ -35,7 +37,7 @@ struct RegistryImpact: Sendable {
         return impact
     }
 
-    var touchesNobody: Bool {
+    var touchesNoGrant: Bool {
         endedInAll + refusedInAll + changedInAll == 0 && scopes.values.allSatisfy { $0.grants == 0 }
     }
 
@@ -56,6 +58,10 @@ struct RegistryImpact: Sendable {
             {
                 unshared[grant.client, default: 0] += grant.count
                 unshared[grant.source, default: 0] += grant.count
+                let place = RegistryState.Place(issuer: grant.issuer, client: grant.client)
+                if let group = plan.before.members[place]?.group, plan.after.groups[group] == nil {
+                    dissolved[group, default: 0] += grant.count
+                }
                 refusedInAll += grant.count
             } else if old != new {
                 changedInAll += grant.count
@@ -86,7 +92,9 @@ struct RegistryImpact: Sendable {
             }
             return ["no exchange grants it any more; \(count.words) that have it keep it"]
         case .putScope, .removeScope: return ["an exchange may grant it without consent"]
-        case .removeGroup: return refusedInAll > 0 ? ["\(Self.grants(refusedInAll)) \(refused(refusedInAll))"] : []
+        case .removeGroup(let group):
+            guard let count = dissolved[group] else { return [] }
+            return ["\(Self.grants(count)) \(refused(count))"]
         case .addClient, .addGroup: return []
         }
     }

@@ -13,9 +13,8 @@ extension KeySource {
             "discovery", .url, help: "The discovery document. By default that of `issuer`.", url)
         let keySetURL = section.value(
             "jwks_uri", .url, help: "The key set, fetched without a discovery document.", url)
-        let keySetFile = section.value(
-            "jwks_file", .path, help: "The key set as a file, instead of one that is fetched."
-        ) { section.problems.opensFiles ? try Self.checkedFile($0) : $0 }
+        let keySetFile = section.filePath(
+            "jwks_file", help: "The key set as a file, instead of one that is fetched.", Self.checkedFile)
         let hosts = Set(
             section.values(
                 "jwks_hosts", .text("a host name"),

@@ -1,5 +1,6 @@
 import Glibc
 import KeyModule
+import NativeSSO
 import OAuthWire
 import RegularFiles
 
@@ -96,6 +97,10 @@ extension Configuration {
             return directory
         }
 
+        /// The replica whose keys of `use` this broker makes and rotates; `nil`: all brokers share them. Each broker
+        /// checks MACs that another has made, so MAC keys are the same everywhere.
+        func replica(for use: KeyUse) -> String? { use == .accessToken ? replica : nil }
+
         /// With the passphrase of the configuration.
         func files(in directory: String) throws(KeyError) -> FileKeyProvider {
             guard let passphrase else { return FileKeyProvider(directory: directory) }
@@ -158,8 +163,8 @@ extension KMSSettings {
             }
             return url.string
         }
-        let file = section.value(
-            "credentials_file", .path,
+        let file = section.filePath(
+            "credentials_file",
             help:
                 "Access key as AWS's tools write it, profile `default`. Read again when AWS refuses it. By default the "
                 + "variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`."
