@@ -1,6 +1,6 @@
 import Glibc
 import NativeSSO
-package import StrictCoding
+import StrictCoding
 
 /// An access key of AWS. It prints as `****`.
 package struct AWSCredentials: Sendable, Hashable, Redacted {
