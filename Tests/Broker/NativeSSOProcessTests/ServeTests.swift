@@ -223,7 +223,7 @@ struct ServeTests {
             let path = "/tmp/native-sso-\(UInt32.random(in: 0...UInt32.max)).sock"
             defer { unlink(path + ".lock") }
             let environment = installation.serviceEnvironment.merging(
-                ["NATIVE_SSO_PUBLIC_LISTEN": "unix:\(path)"]
+                ["NATIVE_SSO_PUBLIC_LISTEN": "unix:\(path)", "NATIVE_SSO_INTERNAL_LISTEN": "127.0.0.1:0"]
             ) { $1 }
             func start() async throws -> ManagedProcess {
                 let program = try ManagedProcess(
