@@ -76,31 +76,3 @@ extension [Row] {
         return try PortError.decoding(what) { try decode(self[0]) }
     }
 }
-
-/// Every statement of this target. A test prepares each of them against the migrated schema.
-enum RegistryStatements {
-    static let all: [Statement] = single + single.compactMap(\.gathering?.statement)
-
-    private static let single: [Statement] =
-        [
-            ExchangeStatement.statement, RefreshStatement.statement, PostgresGrantRegistry.mark,
-            ClientStatements.all, ClientStatements.providers, ClientStatements.scopesRequiringConsent,
-            CredentialStatements.secrets, CredentialStatements.keys, PostgresAssertionRegister.use,
-            EnrolStatement.statement,
-            AuditStatements.record, AuditStatements.preparePartitions,
-            AdministrativeAct.record, AdministrativeAct.recordAll,
-            Administration.revokeProviderKey, Administration.deleteSubjectPrefix, DatabaseRole.select,
-            SigningKeyStatements.all, SigningKeyStatements.insert,
-        ] + KeyStepStatements.all + KeyDependentStatements.all + ProviderKeyStore.statements
-        + SubjectPrefixStore.statements
-        + Administration.clientStatements
-        + Administration.credentialStatements + RegistryFileStatements.all
-        + Administration.groupStatements
-        + Administration.scopeStatements
-        + CodeStatements.all + HandoffStatements.all + RetentionStatements.all + LogoutStatements.all
-        + SessionStatements.all
-        + GrantStatements.all + RevocationStatements.all + EndedSessionStatements.all
-        + DatabaseStatements.all + RestoreStatements.all + [LoginStatements.select] + SupportStatements.all
-        + SuspensionStatements.all + SealStatements.all
-        + DeviceStatements.all + AccountStatements.all + AuditListStatements.all
-}

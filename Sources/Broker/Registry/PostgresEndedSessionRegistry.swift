@@ -49,6 +49,4 @@ enum EndedSessionStatements {
     static let poll = Statement(
         "SELECT session_id, ended_at, reason FROM native_sso.poll_ended_sessions($1, $2, $3, $4, $5) ORDER BY place")
     static let number = Statement("SELECT native_sso.number_ends()")
-
-    static let all = [poll, number]
 }

@@ -97,8 +97,6 @@ enum HandoffStatements {
         CROSS JOIN LATERAL unnest(m.answers) AS a
         """)
 
-    static let all = [make, find, redeem]
-
     static func parameters(_ entry: HandoffEntry) -> EncodedParameters {
         var parameters = ExchangeStatement.call(entry.app) + ExchangeStatement.call(entry.web)
         parameters.append(shown: entry.app.request.assertion, entry.app.request.proof)

@@ -70,6 +70,4 @@ enum RevocationStatements {
     static let signOut = Statement("SELECT native_sso.end_signed_out($1, $2, $3, $4, $5)")
     /// $1 session, $2 client, $3 issued at, $4 idle seconds.
     static let isLive = Statement("SELECT native_sso.is_grant_live($1, $2, $3, $4)")
-
-    static let all = [end, signOut, isLive]
 }

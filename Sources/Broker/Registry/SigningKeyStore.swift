@@ -175,7 +175,6 @@ extension Administration {
 }
 
 enum KeyStepStatements {
-    static let all = [now, move, suspend]
     /// no_data: rolls the transaction back.
     static let overtaken = PostgresError.server(SQLState("02000"), message: "", constraint: nil)
 

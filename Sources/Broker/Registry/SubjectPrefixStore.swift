@@ -23,8 +23,6 @@ package struct SubjectPrefixStore: Sendable {
         }
     }
 
-    static let statements = [selectInUse, insert]
-
     fileprivate static let selectInUse = Statement(
         "SELECT issuer, prefix FROM native_sso.subject_prefixes_in_use() ORDER BY issuer")
     private static let insert = Statement("SELECT native_sso.record_subject_prefixes($1, $2)")

@@ -63,8 +63,6 @@ extension Administration {
 }
 
 enum AccountStatements {
-    static let all = [select, enable]
-
     // $1 issuer, $2 subject, each NULL: all. $3 limit. After $4 seconds since 1970, $5 issuer and $6 subject; NULL: the first.
     static let select = Statement(
         """

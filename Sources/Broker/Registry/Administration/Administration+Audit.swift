@@ -117,8 +117,6 @@ extension Administration {
 }
 
 enum AuditListStatements {
-    static let all = [byRequest, list, inOrder, horizon]
-
     /// $1 request, $2 limit.
     static let byRequest = Statement(
         """

@@ -84,8 +84,6 @@ extension Administration {
 }
 
 enum GrantStatements {
-    static let all = [list, revoke]
-
     /// A marked grant has the end of the grant as `rotated_at`: see `mark_unanswered`.
     ///
     /// $1 only live ones, $2 limit or NULL, $3 before which row. The others are filters; NULL matches all: $4 grant,

@@ -96,8 +96,6 @@ extension Administration {
 }
 
 enum RestoreStatements {
-    static let all = [lacks, known, sessions, grants, logout]
-
     /// $1 request, $2 its instant.
     static let lacks = Statement("SELECT native_sso.lacks_event($1, $2)")
     /// $1 requests.

@@ -112,6 +112,4 @@ enum RetentionStatements {
         UPDATE native_sso.retention SET session_days = coalesce($1, session_days), audit_days = coalesce($2, audit_days)
         RETURNING session_days, audit_days
         """)
-
-    static let all = [begin, count, size, policy, setPolicy] + parts.map(\.statement)
 }

@@ -127,8 +127,6 @@ extension Administration {
 }
 
 enum SessionStatements {
-    static let all = [list, impact, end, register]
-
     /// For `native_sso.is_named`: issuer, SHA-256 of the `sid`, and the row if the name is the broker's own.
     static func names(_ issuer: Issuer, _ sid: SessionID) -> [PostgresValue] {
         [.text(issuer.string), .bytes(sid.digest), UniqueID(sid.string).map { .uuid($0) } ?? .null]

@@ -74,8 +74,6 @@ extension Administration {
 }
 
 enum SupportStatements {
-    static let all = [find, end, explain]
-
     /// $1 why, $2 IdP, $3 subject, $4 a session, $5 who.
     static let find = Statement(
         """
