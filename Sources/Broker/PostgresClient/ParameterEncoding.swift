@@ -11,7 +11,7 @@ package struct EncodedParameters: Sendable {
     /// - Parameter capacity: Octets.
     package init(reservingCapacity capacity: Int = 512) { octets.reserveCapacity(capacity) }
 
-    init(_ values: [PostgresValue]) {
+    package init(_ values: [PostgresValue]) {
         self.init()
         for value in values { append(value) }
     }

@@ -6,25 +6,18 @@ package import PostgresClient
 /// Uses the pool, not the lanes: an enrolment is rare and waits for concurrent changes of the same login, and it must
 /// not delay exchanges. A concurrency limit leaves connections to the pool's other users.
 package struct PostgresEnrolmentRegistry: EnrolmentRegistry {
-    private let database: any StatementExecutor
-    private let semaphore: Semaphore
+    private let database: BoundedDatabase
 
     /// - Parameters:
     ///   - atOnce: Maximum concurrent enrolments.
     ///   - waiting: Maximum waiting enrolments. Further ones get an outage and must retry.
-    ///   - patience: Maximum waiting time; a longer wait ends in an outage too.
-    package init(
-        database: any StatementExecutor, atOnce: Int = 1, waiting: Int = 64, patience: Duration = .seconds(1)
-    ) {
-        self.database = database
-        semaphore = Semaphore(width: atOnce, queue: waiting, patience: patience)
+    package init(database: any StatementExecutor, atOnce: Int = 1, waiting: Int = 64) {
+        self.database = BoundedDatabase(database, atOnce: atOnce, waiting: waiting, of: "enrolments")
     }
 
     package func enrol(_ entry: EnrolmentEntry) async throws(PortError) -> EnrolmentFacts {
-        let parameters = try EnrolStatement.parameters(entry)
-        guard await semaphore.enter() else { throw .outage(Outage(.database, "too many enrolments at once")) }
-        defer { semaphore.leave() }
-        return try await database.one(EnrolStatement.statement, parameters, of: "enrol", EnrolStatement.facts)
+        let parameters = EncodedParameters(try EnrolStatement.parameters(entry))
+        return try await database.query(EnrolStatement.statement, parameters).only(of: "enrol", EnrolStatement.facts)
     }
 }
 
