@@ -52,7 +52,7 @@ package struct LogoutEndpoint: Sendable {
         guard let token = form[Parameter.logoutToken] else { throw .refused(.logout(.missing)) }
         do throws(LogoutError) {
             let claims = try await limiter.limiting(
-                tokenFrom: request.client, signer: \.issuer, isForged: \.hasUnknownSigner
+                tokenFrom: request.client, signer: \.signal.issuer, isForged: \.hasUnknownSigner
             ) { () async throws(LogoutError) in try await logout.verify(LogoutToken(token)) }
             return try await logout.end(claims, requestID: requestID)
         } catch {

@@ -49,8 +49,10 @@ extension LogoutTokenClaims {
             throw .tokenID
         }
         self.init(
-            issuer: issuer, subject: subject, audience: audience, issuedAt: issuedAt, tokenID: tokenID,
-            refusedAfter: issuedAt.adding(Self.longestLife).adding(Self.skew))
+            ProviderSignal(
+                cause: .logoutToken, issuer: issuer, subject: subject, effectiveAt: issuedAt, signer: issuer,
+                tokenID: tokenID, refusedAfter: issuedAt.adding(Self.longestLife).adding(Self.skew)),
+            audience: audience)
     }
 
     /// In octets.
