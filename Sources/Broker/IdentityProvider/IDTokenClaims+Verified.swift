@@ -155,10 +155,8 @@ extension TokenHashFunction {
 extension JSONObject {
     /// `aud`: one client or a list.
     var audience: [ClientID]? {
-        guard let names = string("aud").map({ [$0] }) ?? strings("aud") else { return nil }
+        guard let names = oneOrMoreStrings("aud") else { return nil }
         let clients = names.compactMap { ClientID($0) }
         return clients.count == names.count ? clients : nil
     }
-
-    func time(_ name: String) -> UnixTime? { number(name)?.wholeSeconds.map(UnixTime.init(seconds:)) }
 }
