@@ -163,11 +163,6 @@ package enum LogFormat: String, Sendable, CaseIterable {
         }
         return LineLogHandler(format: self, sink: sink, now: now, logLevel: level)
     }
-
-    /// One event as it would be written, with its line end. Only the event's own metadata is included.
-    package func render(_ event: LogEvent, at time: LogTime = LogTime.system()) -> String {
-        String(decoding: LogLine(self, event, event.metadata ?? [:], time).octets, as: UTF8.self)
-    }
 }
 
 /// Renders each event as one line of ASCII.
