@@ -37,14 +37,9 @@ package struct GeneratedKey: Sendable, Hashable {
     package let algorithm: KeyAlgorithm
     /// The public key as JSON; `nil` for a MAC key.
     package let publicJWK: String?
+}
 
-    package init(kid: String, reference: String, algorithm: KeyAlgorithm, publicJWK: String?) {
-        self.kid = kid
-        self.reference = reference
-        self.algorithm = algorithm
-        self.publicJWK = publicJWK
-    }
-
+extension GeneratedKey {
     init(signing key: JSONWebKey, reference: String, algorithm: KeyAlgorithm) {
         var json = JSONWriter()
         json.value(.object(key.json))
