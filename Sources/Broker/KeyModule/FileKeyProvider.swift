@@ -121,9 +121,7 @@ package struct FileKeyProvider: KeyProvider {
             _ = try publicKey(record)
             return false
         }
-        var json = JSONWriter()
-        json.value(.object(key.json))
-        try KeyDirectory(path).write(try SecureBytes(String(decoding: json.bytes, as: UTF8.self)), to: name)
+        try KeyDirectory(path).write(try SecureBytes(String(decoding: key.json.octets, as: UTF8.self)), to: name)
         return true
     }
 

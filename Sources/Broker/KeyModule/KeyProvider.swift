@@ -41,10 +41,8 @@ package struct GeneratedKey: Sendable, Hashable {
 
 extension GeneratedKey {
     init(signing key: JSONWebKey, reference: String, algorithm: KeyAlgorithm) {
-        var json = JSONWriter()
-        json.value(.object(key.json))
         self.init(
             kid: Base64URL.encode(key.thumbprint), reference: reference, algorithm: algorithm,
-            publicJWK: String(decoding: json.bytes, as: UTF8.self))
+            publicJWK: String(decoding: key.json.octets, as: UTF8.self))
     }
 }
