@@ -46,3 +46,10 @@ extension GeneratedKey {
             publicJWK: String(decoding: key.json.octets, as: UTF8.self))
     }
 }
+
+extension KeyRecord {
+    /// Throws if what was found at `place` is the key `kid` and not this one.
+    func check(_ kid: String, at place: String) throws(KeyError) {
+        guard kid.hasSameOctets(as: self.kid) else { throw .otherKey(path: place, expected: self.kid, found: kid) }
+    }
+}

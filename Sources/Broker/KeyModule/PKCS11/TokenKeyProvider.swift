@@ -68,10 +68,7 @@ package struct TokenKeyProvider: KeyProvider {
     package func signingKey(_ record: KeyRecord) async throws(KeyError) -> any SigningKey {
         guard let label = TokenReference.label(in: record.reference) else { return try files.signingKey(record) }
         let key = try await TokenSigningKey(label, record.algorithm, TokenKeyKind(record.algorithm), token)
-        let kid = Base64URL.encode(key.publicKey.thumbprint)
-        guard kid.hasSameOctets(as: record.kid) else {
-            throw .otherKey(path: record.reference, expected: record.kid, found: kid)
-        }
+        try record.check(Base64URL.encode(key.publicKey.thumbprint), at: record.reference)
         return key
     }
 
@@ -81,10 +78,7 @@ package struct TokenKeyProvider: KeyProvider {
             throw .algorithmDoesNotFit(record.algorithm, record.use)
         }
         let key = TokenMACKey(label: label, token: token)
-        let kid = Base64URL.encode(try await key.tag(MACKey.checkMessage))
-        guard kid.hasSameOctets(as: record.kid) else {
-            throw .otherKey(path: record.reference, expected: record.kid, found: kid)
-        }
+        try record.check(Base64URL.encode(try await key.tag(MACKey.checkMessage)), at: record.reference)
         return key
     }
 
