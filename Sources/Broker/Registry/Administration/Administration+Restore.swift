@@ -75,7 +75,7 @@ extension Administration {
     /// Records that an operator has compared the database with a journal: brokers serve again.
     package func recordRestoreCheck(lost: Int, _ act: AdministrativeAct) async throws(AdministrationError) {
         _ = try await rows(
-            AdministrativeAct.record, act.parameters(kind: .restoreChecked, details: [("lost", String(lost))])
+            AdministrativeAct.record, act.parameters([(.restoreChecked, [("lost", String(lost))])])
         ) { _ in }
     }
 

@@ -37,7 +37,7 @@ extension Administration {
         try await Self.database { () async throws(PostgresError) in
             guard let report = try await Sweeper(database: pool).sweep(unlessWithin: 0) else { return nil }
             let details = report.counts.map { ($0.name, "\($0.count)") }
-            _ = try await pool.query(AdministrativeAct.record, act.parameters(kind: .swept, details: details))
+            _ = try await pool.query(AdministrativeAct.record, act.parameters([(.swept, details)]))
             return report
         }
     }
