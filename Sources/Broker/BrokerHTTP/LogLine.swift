@@ -147,7 +147,6 @@ enum LogText {
     }
 }
 
-/// The format of log lines.
 package enum LogFormat: String, Sendable, CaseIterable {
     /// One JSON object per line, for machines.
     case json

@@ -86,7 +86,6 @@ package struct RequestLimits: Sendable, Hashable {
     /// Logout tokens of one issuer from one address, and logout tokens without a valid signature from one address.
     package var logout: RateLimit? = RateLimit(10_000, per: .seconds(10))
 
-    /// The defaults.
     package static let standard = RequestLimits()
 
     package static let none = RequestLimits(

@@ -51,7 +51,6 @@ package final class RequestLimiter: Sendable {
 
     // MARK: Before anything is known
 
-    /// Any request.
     func charge(requestFrom caller: ClientAddress?) throws(RateLimited) {
         let now = now()
         if let caller = caller?.distinct {
@@ -115,7 +114,6 @@ package final class RequestLimiter: Sendable {
         try charge(.clientFailures, BucketKey.key(client: client, caller), at: now())
     }
 
-    /// A client that has authenticated.
     func charge(authenticated client: ClientID) throws(RateLimited) {
         try charge(.client, BucketKey.key(client), at: now())
     }

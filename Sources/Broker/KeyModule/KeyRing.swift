@@ -13,7 +13,6 @@ package final class KeyRing: Sendable {
     private let signed = Mutex<[String: Signatures]>([:])
     private let suspended = Mutex<Set<String>>([])
 
-    /// The signatures of one key.
     package struct Signatures: Sendable {
         /// `file`, or the scheme of the key's reference, such as `pkcs11`.
         package fileprivate(set) var provider = ""

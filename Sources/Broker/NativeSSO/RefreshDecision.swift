@@ -109,7 +109,6 @@ extension RefreshRefusal {
     }
 }
 
-/// Why a refresh is refused.
 package enum RefreshRefusal: Error, Sendable, CaseIterable {
     /// Not a token of ours: wrong form, unknown key or wrong tag. No database was asked.
     case tokenNotOurs

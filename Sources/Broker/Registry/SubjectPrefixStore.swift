@@ -28,7 +28,6 @@ package struct SubjectPrefixStore: Sendable {
     private static let insert = Statement("SELECT native_sso.record_subject_prefixes($1, $2)")
 }
 
-/// The role that a connection has.
 package struct DatabaseRole: Sendable, Hashable {
     package let name: String
     package let isSuperuser: Bool

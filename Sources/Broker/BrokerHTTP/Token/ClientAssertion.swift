@@ -68,7 +68,6 @@ package enum AssertionSignature {
     package static let algorithms: Set<SignatureAlgorithm> = [.es256, .ps256, .rs256]
 }
 
-/// The key that verifies an assertion.
 enum AssertionKey {
     case registered(JSONWebKey)
     /// The client has no usable key. The decoy costs a verification under the same algorithm, so the response time does

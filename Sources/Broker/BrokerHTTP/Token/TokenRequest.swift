@@ -50,7 +50,6 @@ struct TokenRequestReader {
     var trace: UniqueID?
     let issuers: [IssuerPolicy]
 
-    /// The grant that a form asks for.
     static func grantType(_ form: FormParameters) throws(Refusal) -> GrantType {
         guard let text = form[Parameter.grantType] else { throw .parameter(.grantTypeMissing) }
         guard let grantType = GrantType(octets: text) else { throw .parameter(.grantTypeUnknown) }

@@ -16,7 +16,6 @@ package struct FetchedKeySet: Sendable {
     package var endpoints = ProviderEndpoints()
 }
 
-/// Fetches the key set of one issuer from its ``KeySource``.
 package struct KeySetFetcher: KeySetFetching {
     private let issuer: Issuer
     private let source: KeySource

@@ -158,7 +158,6 @@ struct TokenKeyKind: Sendable {
         isPSS ? ck_rsa_pkcs_pss_params(hash_alg: CKM_SHA256, mgf: CKG_MGF1_SHA256, s_len: 32) : nil
     }
 
-    /// The public key with this label.
     func publicParameters(_ label: String, _ session: TokenSession) throws(TokenDefect) -> JSONWebKey.Parameters {
         guard let object = try session.objects(CKO_PUBLIC_KEY, label).first else { throw .noKey(label: label) }
         let type = try session.attribute(CKA_KEY_TYPE, of: object)
@@ -182,7 +181,6 @@ struct TokenKeyKind: Sendable {
     }
 }
 
-/// A MAC key in a token.
 struct TokenMACKey: MessageAuthenticator {
     let label: String
     let token: Token
@@ -196,7 +194,6 @@ struct TokenMACKey: MessageAuthenticator {
     }
 }
 
-/// A signing key in a token.
 struct TokenSigningKey: SigningKey {
     let publicKey: JSONWebKey
     let algorithm: KeyAlgorithm

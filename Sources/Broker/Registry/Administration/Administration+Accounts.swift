@@ -3,7 +3,6 @@ import PostgresClient
 
 /// An account that an IdP disabled by a security event (RISC), as shown to an operator.
 package struct DisabledAccount: Sendable, Hashable {
-    /// The IdP.
     package let issuer: Issuer
     /// `sub` as the IdP writes it.
     package let subject: Subject

@@ -1,7 +1,6 @@
 package import NativeSSO
 import PostgresClient
 
-/// A filter on grants.
 package enum GrantSelection: Sendable, Hashable {
     case grant(UniqueID)
     /// By the session's row id.
@@ -12,7 +11,6 @@ package enum GrantSelection: Sendable, Hashable {
     case client(ClientID)
 }
 
-/// A grant with its session.
 package struct GrantRecord: Sendable, Hashable {
     package let id: UniqueID
     package let client: ClientID

@@ -21,7 +21,6 @@ package struct EventLookup: Sendable {
 extension Administration {
     private static let batch = 1000
 
-    /// The requests that the audit knows.
     package func known(_ requests: Set<UniqueID>) async throws(AdministrationError) -> Set<UniqueID> {
         Set(try await inBatches(requests, RestoreStatements.known) { try $0.uniqueID(0) })
     }

@@ -22,7 +22,6 @@ package struct SessionRecord: Sendable, Hashable {
     package let device: DeviceDigest?
 }
 
-/// A filter on sessions.
 package enum SessionSelection: Sendable {
     /// By the `sid` in the apps' id_tokens or in the IdP's logout tokens, or by the broker's own name of the session.
     case session(Issuer, SessionID)

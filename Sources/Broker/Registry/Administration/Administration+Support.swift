@@ -19,7 +19,6 @@ package enum SupportedSelection: Sendable {
 /// A session as a support desk sees it.
 package struct SupportedSession: Sendable {
     package let id: UniqueID
-    /// The identity provider.
     package let issuer: Issuer
     /// `nil` for a session that ended before the broker first saw it.
     package let subject: Subject?
