@@ -49,10 +49,7 @@ extension StatementExecutor {
         _ statement: Statement, _ parameters: [PostgresValue], locking row: RowKey = .none, of what: String,
         _ decode: (Row) throws -> Value
     ) async throws(PortError) -> Value {
-        let rows = try await PortError.database { () async throws(PostgresError) in
-            try await query(statement, parameters, locking: row)
-        }
-        return try rows.only(of: what, decode)
+        try await one(statement, EncodedParameters(parameters), locking: row, of: what, decode)
     }
 
     /// The same with encoded parameters.
