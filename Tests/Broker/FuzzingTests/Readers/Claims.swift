@@ -63,8 +63,7 @@ extension Readers {
         try hold(!token.claims.contains("nonce"), "an id_token is taken for a logout token")
         try hold(!claims.audience.isEmpty && !claims.signal.tokenID.isEmpty, "no audience or no jti")
         // It is remembered until then: long enough that it cannot be used twice, and not for ever.
-        let latest = now.adding(LogoutTokenClaims.longestLife).adding(LogoutTokenClaims.skew)
-            .adding(LogoutTokenClaims.skew)
+        let latest = now.adding(LogoutTokenClaims.longestLife).adding(.minutes(2))
         let last = claims.signal.refusedAfter
         try hold(last >= now && last <= latest, "good until \(last)")
         let again = try signed(written(token.claims)).map {
