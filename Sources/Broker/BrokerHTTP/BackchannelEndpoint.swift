@@ -98,7 +98,9 @@ extension BackchannelEndpoint: Responder {
             requestID: record.requestID, client: client, token: token,
             isSaidToBeDeviceSecret: form[Parameter.tokenTypeHint]?.utf8.elementsEqual(Parameter.deviceSecret.utf8)
                 == true,
-            deviceID: try deviceID(form))
+            deviceID: try TokenError.refusing { () throws(Refusal) in
+                try DeviceValue.id(form[Parameter.deviceID], else: .deviceIDMalformed)
+            })
         let ended: Revocation.Ended
         do throws(RevocationError) {
             ended = try await revocation.run(revoked, about: &record.subject)
@@ -142,11 +144,5 @@ extension BackchannelEndpoint: Responder {
         try await clients.use(assertion, record)
         record.presented = Credential(token)
         return (form, client, token)
-    }
-
-    private func deviceID(_ form: FormParameters) throws(TokenError) -> DeviceValue? {
-        guard let text = form[Parameter.deviceID] else { return nil }
-        guard let device = DeviceValue(text, profile: .deviceID) else { throw .refused(.request(.deviceIDMalformed)) }
-        return device
     }
 }

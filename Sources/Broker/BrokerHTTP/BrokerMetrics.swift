@@ -8,7 +8,7 @@ package final class BrokerMetrics: Sendable {
     private let durations: [GrantLabel: Histogram]
     private let refusals: [String: Counter]
     private let sampledOut = Counter()
-    private let logouts: [LogoutLabel: Counter]
+    private let logouts: [OutcomeLabel: Counter]
     private let endedSessions: [EndLabel: Counter]
     private let revokedGrants = Counter()
     private let reusedGrants = Counter()
@@ -39,10 +39,13 @@ package final class BrokerMetrics: Sendable {
     }
 
     func logoutEnded(_ outcome: LogoutOutcome) {
-        logouts[LogoutLabel(outcome)]?.add()
         switch outcome {
-        case .success(let sessions): endedSessions[.logout]?.add(sessions)
-        case .failure(let error): if let refusal = error.refusal { refused(refusal) }
+        case .success(let sessions):
+            logouts[.granted]?.add()
+            endedSessions[.logout]?.add(sessions)
+        case .failure(let error):
+            logouts[error.label]?.add()
+            if let refusal = error.refusal { refused(refusal) }
         }
     }
 
@@ -97,7 +100,9 @@ package final class BrokerMetrics: Sendable {
         }
         text.counters(
             "logouts_total", "Requests to the back-channel logout endpoint.",
-            LogoutLabel.allCases.map { ([("outcome", $0.rawValue)], logouts[$0]?.value ?? 0) })
+            OutcomeLabel.allCases.map {
+                ([("outcome", $0 == .granted ? "ended" : $0.rawValue)], logouts[$0]?.value ?? 0)
+            })
         text.counters(
             "sessions_ended_total", "Sessions that a logout, a revocation or a security event ended.",
             EndLabel.allCases.map { ([("by", $0.rawValue)], endedSessions[$0]?.value ?? 0) })

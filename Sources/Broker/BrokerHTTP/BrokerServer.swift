@@ -31,7 +31,6 @@ package struct BrokerServer: Service {
         package init(publicLimits: ListenerLimits) { self.publicLimits = publicLimits }
     }
 
-    /// The backchannel listener.
     package struct Backchannel: Sendable {
         package let endpoint: BackchannelEndpoint
         package let address: ListenerAddress

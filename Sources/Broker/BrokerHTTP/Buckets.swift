@@ -44,14 +44,14 @@ enum BucketKey {
 
     static func key(_ grant: UniqueID) -> UInt64 { hash { $0.combine(grant) } }
 
-    private static func hash(_ combine: (inout Hasher) -> Void) -> UInt64 {
+    static func hash(_ combine: (inout Hasher) -> Void) -> UInt64 {
         var hasher = Hasher()
         combine(&hasher)
         return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
     /// Hashes the octets and an end mark: `String`'s own hash is that of its normal form.
-    private static func combine(_ text: String, into hasher: inout Hasher) {
+    static func combine(_ text: String, into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         hasher.combine(0xFF as UInt8)

@@ -124,13 +124,10 @@ extension InternalEndpoint: Responder {
     }
 
     private func keySet() async -> HTTPAnswer {
-        do throws(PortError) {
-            return cacheable(try await keys.keySet())
+        do throws(TokenError) {
+            return cacheable(try await TokenError.port { () async throws(PortError) in try await keys.keySet() })
         } catch {
-            switch error {
-            case .outage: return .unavailable
-            case .broken: return .failed
-            }
+            return HTTPAnswer(error)
         }
     }
 

@@ -57,8 +57,9 @@ package struct Introspection: Sendable {
     }
 
     private func isMeant(_ claims: JSONObject, for caller: Client) -> Bool {
-        let audiences = claims.string("aud").map { [$0] } ?? claims.strings("aud") ?? []
-        return audiences.contains { audience in caller.introspects.contains { $0.hasSameOctets(as: audience) } }
+        claims.oneOrMoreStrings("aud")?.contains { audience in
+            caller.introspects.contains { $0.hasSameOctets(as: audience) }
+        } ?? false
     }
 
     /// Every claim of the token, which the caller can read there as well. RFC 7662 §2.2.

@@ -147,7 +147,6 @@ enum LogText {
     }
 }
 
-/// The format of log lines.
 package enum LogFormat: String, Sendable, CaseIterable {
     /// One JSON object per line, for machines.
     case json
@@ -162,11 +161,6 @@ package enum LogFormat: String, Sendable, CaseIterable {
             LogLine(self, .error, "log lines lost", [("lines", .number(lost))], now()).octets
         }
         return LineLogHandler(format: self, sink: sink, now: now, logLevel: level)
-    }
-
-    /// One event as it would be written, with its line end. Only the event's own metadata is included.
-    package func render(_ event: LogEvent, at time: LogTime = LogTime.system()) -> String {
-        String(decoding: LogLine(self, event, event.metadata ?? [:], time).octets, as: UTF8.self)
     }
 }
 

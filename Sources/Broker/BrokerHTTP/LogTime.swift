@@ -1,6 +1,5 @@
 import Glibc
 
-/// The time of a log line.
 package struct LogTime: Sendable {
     let seconds: Int64
     let microseconds: Int

@@ -52,7 +52,7 @@ package struct LogoutEndpoint: Sendable {
         guard let token = form[Parameter.logoutToken] else { throw .refused(.logout(.missing)) }
         do throws(LogoutError) {
             let claims = try await limiter.limiting(
-                tokenFrom: request.client, signer: \.issuer, isForged: \.hasUnknownSigner
+                tokenFrom: request.client, signer: \.signal.issuer, isForged: \.hasUnknownSigner
             ) { () async throws(LogoutError) in try await logout.verify(LogoutToken(token)) }
             return try await logout.end(claims, requestID: requestID)
         } catch {
@@ -78,20 +78,6 @@ extension HTTPAnswer {
 /// The number of live sessions that the logout ended, and whose end is committed; or the failure.
 typealias LogoutOutcome = Result<Int64, TokenError>
 
-enum LogoutLabel: String, Sendable, CaseIterable {
-    case ended, refused, unavailable, failed
-
-    init(_ outcome: LogoutOutcome) {
-        self =
-            switch outcome {
-            case .success: .ended
-            case .failure(.invalidIDToken), .failure(.refused), .failure(.limited): .refused
-            case .failure(.outage): .unavailable
-            case .failure(.broken): .failed
-            }
-    }
-}
-
 /// One line in the log for every logout request, a count in the metrics, and an audit event for a refusal, as far as
 /// ``AuditLimit`` admits it. The statements that end sessions record what a logout did.
 extension LogoutEndpoint {
@@ -104,7 +90,7 @@ extension LogoutEndpoint {
         }
         var metadata: Logger.Metadata = [
             "request_id": .string(record.requestID.description),
-            "outcome": .string(LogoutLabel(outcome).rawValue),
+            "outcome": .string(error?.label.rawValue ?? "ended"),
             "reason": .string(error?.reason ?? "none"),
             "status": .stringConvertible(Int(status.code)),
             "duration_us": .stringConvertible(Int((ContinuousClock.now - record.start).microseconds)),

@@ -2,30 +2,18 @@
 ///
 /// Over any span of time the limit admits at most the burst, and one more for each whole interval in the span.
 package struct RateLimit: Sendable, Hashable {
+    /// At least 1.
     package let burst: Int
+    /// More than zero.
     package let interval: Duration
+}
 
-    /// - Parameters:
-    ///   - burst: At least 1.
-    ///   - interval: More than zero.
-    init(burst: Int, interval: Duration) {
-        self.burst = burst
-        self.interval = interval
-    }
-
+extension RateLimit {
     /// `count` at once, and as many in each `period` from then on.
     /// - Parameters:
     ///   - count: At least 1.
     ///   - period: More than zero.
     package init(_ count: Int, per period: Duration) { self.init(burst: count, interval: period / count) }
-
-    /// - Parameter due: The state of one bucket; `nil` at first.
-    func admits(_ due: inout ContinuousClock.Instant?, at now: ContinuousClock.Instant) -> Bool {
-        let next = max(due ?? now, now)
-        guard now.duration(to: next) <= interval * (burst - 1) else { return false }
-        due = next.advanced(by: interval)
-        return true
-    }
 }
 
 /// The same limit in nanoseconds since an arbitrary instant, for tables of many buckets.
@@ -98,7 +86,6 @@ package struct RequestLimits: Sendable, Hashable {
     /// Logout tokens of one issuer from one address, and logout tokens without a valid signature from one address.
     package var logout: RateLimit? = RateLimit(10_000, per: .seconds(10))
 
-    /// The defaults.
     package static let standard = RequestLimits()
 
     package static let none = RequestLimits(

@@ -51,7 +51,6 @@ package final class RequestLimiter: Sendable {
 
     // MARK: Before anything is known
 
-    /// Any request.
     func charge(requestFrom caller: ClientAddress?) throws(RateLimited) {
         let now = now()
         if let caller = caller?.distinct {
@@ -79,41 +78,29 @@ package final class RequestLimiter: Sendable {
 
     // MARK: Tokens that end sessions
 
-    /// Runs `verify`. Counts a token without a valid signature for its sender, and a signed token for its signer and
-    /// sender.
+    /// Runs `verify`. Counts a token without a valid signature for its sender, and refuses a sender of too many.
+    ///
+    /// Counts a signed token, whatever is wrong with it, for its signer and sender. So an issuer is not refused for its own
+    /// mistakes, nor for what others send under its name from elsewhere: a thief can send a copied token at will.
     func limiting<Refusal: Error, Value>(
         tokenFrom caller: ClientAddress?, signer: (Value) -> Issuer, isForged: (Refusal) -> Bool,
         _ verify: () async throws(GrantError<Refusal>) -> Value
     ) async throws(GrantError<Refusal>) -> Value {
-        try GrantError<Refusal>.counting { () throws(RateLimited) in try check(logoutFrom: caller) }
+        let sender = BucketKey.key(logoutFrom: caller)
+        try GrantError<Refusal>.counting { () throws(RateLimited) in
+            try Self.admit(.logout, logoutFailures?.wait(sender, at: now()) ?? 0)
+        }
         let value: Value
         do throws(GrantError<Refusal>) {
             value = try await verify()
         } catch {
-            if case .refused(let reason) = error, isForged(reason) { count(failedLogoutFrom: caller) }
+            if case .refused(let reason) = error, isForged(reason) { _ = logoutFailures?.charge(sender, at: now()) }
             throw error
         }
         try GrantError<Refusal>.counting { () throws(RateLimited) in
-            try charge(logoutOf: signer(value), from: caller)
+            try charge(.logout, BucketKey.key(logoutOf: signer(value), from: caller), at: now())
         }
         return value
-    }
-
-    /// Refuses a sender of too many logout tokens without a valid signature. Counts nothing.
-    private func check(logoutFrom caller: ClientAddress?) throws(RateLimited) {
-        guard let logoutFailures else { return }
-        try Self.admit(.logout, logoutFailures.wait(BucketKey.key(logoutFrom: caller), at: now()))
-    }
-
-    /// A logout token without a valid signature. Signed tokens are never counted here, whatever is wrong with them. So
-    /// an issuer is not refused for its own mistakes, nor for what others send under its name from elsewhere.
-    private func count(failedLogoutFrom caller: ClientAddress?) {
-        _ = logoutFailures?.charge(BucketKey.key(logoutFrom: caller), at: now())
-    }
-
-    /// A token that an issuer has signed. Each address counts by itself: a thief can send a copied token at will.
-    private func charge(logoutOf issuer: Issuer, from caller: ClientAddress?) throws(RateLimited) {
-        try charge(.logout, BucketKey.key(logoutOf: issuer, from: caller), at: now())
     }
 
     // MARK: Clients that prove who they are
@@ -127,7 +114,6 @@ package final class RequestLimiter: Sendable {
         try charge(.clientFailures, BucketKey.key(client: client, caller), at: now())
     }
 
-    /// A client that has authenticated.
     func charge(authenticated client: ClientID) throws(RateLimited) {
         try charge(.client, BucketKey.key(client), at: now())
     }

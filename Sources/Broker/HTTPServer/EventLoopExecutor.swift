@@ -12,7 +12,6 @@ final class EventLoopExecutor: TaskExecutor {
         case none
         /// The next job begins a task, and runs at once.
         case beginning
-        /// A job is running.
         case running
     }
 

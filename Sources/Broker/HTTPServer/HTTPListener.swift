@@ -101,7 +101,6 @@ package struct ListenError: Error, CustomStringConvertible {
     package let description: String
 }
 
-/// Where a listener listens.
 package enum ListenerAddress: Sendable, CustomStringConvertible {
     /// Port 0: the system chooses one.
     case host(String, port: Int)

@@ -78,7 +78,6 @@ final class OpenConnections: Sendable {
     }
 }
 
-/// An accepted connection.
 final class Connection: Sendable {
     let channel: any Channel
     let requests: RequestTasks

@@ -2,12 +2,12 @@ import JOSE
 import NativeSSO
 import StrictCoding
 
+/// Tolerated clock difference between the issuer of a token and the broker.
+let skew: Seconds = 60
+
 /// Validates the claims of an id_token: OpenID Connect Core §2 and §3.1.3.7. One function per group of rules, in the
 /// order of the list. An attacker may control every claim until it has passed its check here.
 extension IDTokenClaims {
-    /// Tolerated clock difference between issuer and broker.
-    static let skew: Seconds = 60
-
     /// Does not check: whether `exp` has passed (Native SSO §6.3), the token's age, and `nonce`, `at_hash` and
     /// `c_hash`, which the source client checks.
     /// - Parameters:
@@ -155,10 +155,11 @@ extension TokenHashFunction {
 extension JSONObject {
     /// `aud`: one client or a list.
     var audience: [ClientID]? {
-        guard let names = string("aud").map({ [$0] }) ?? strings("aud") else { return nil }
+        guard let names = oneOrMoreStrings("aud") else { return nil }
         let clients = names.compactMap { ClientID($0) }
         return clients.count == names.count ? clients : nil
     }
 
-    func time(_ name: String) -> UnixTime? { number(name)?.wholeSeconds.map(UnixTime.init(seconds:)) }
+    /// `jti`: 1 to 255 octets.
+    var tokenID: String? { string("jti").flatMap { (1...255).contains($0.utf8.count) ? $0 : nil } }
 }

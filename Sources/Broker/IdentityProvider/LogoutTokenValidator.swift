@@ -27,8 +27,6 @@ extension LogoutRefusal: SignedTokenRefusal {}
 
 /// Validates the claims of a logout token: OpenID Connect Back-Channel Logout 1.0 §2.4 and §2.6.
 extension LogoutTokenClaims {
-    /// Tolerated clock difference between issuer and broker.
-    static let skew: Seconds = 60
     /// The maximum lifetime of a logout token, and its maximum age if it has no `exp`. §4 recommends at most two
     /// minutes.
     static let longestLife: Seconds = .minutes(5)
@@ -45,16 +43,13 @@ extension LogoutTokenClaims {
         guard let audience = claims.audience, !audience.isEmpty else { throw .audience }
         let issuedAt = try Self.times(claims, policy, at: now)
         let subject = try Self.subject(claims, policy)
-        guard let tokenID = claims.string("jti"), (1...Self.longestTokenID).contains(tokenID.utf8.count) else {
-            throw .tokenID
-        }
+        guard let tokenID = claims.tokenID else { throw .tokenID }
         self.init(
-            issuer: issuer, subject: subject, audience: audience, issuedAt: issuedAt, tokenID: tokenID,
-            refusedAfter: issuedAt.adding(Self.longestLife).adding(Self.skew))
+            ProviderSignal(
+                cause: .logoutToken, issuer: issuer, subject: subject, effectiveAt: issuedAt, signer: issuer,
+                tokenID: tokenID, refusedAfter: issuedAt.adding(Self.longestLife).adding(skew)),
+            audience: audience)
     }
-
-    /// In octets.
-    static let longestTokenID = 255
 
     /// Checks `exp` and `nbf`, and returns `iat`. Refuses a long lifetime even if the IdP sets one: a stolen token
     /// would stay useful.

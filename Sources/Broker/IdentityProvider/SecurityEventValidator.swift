@@ -53,9 +53,6 @@ package struct SecurityEventValidator: SecurityEventVerifier {
 
 extension EventRefusal: SignedTokenRefusal {}
 
-/// Tolerated clock difference between signer and broker.
-private let skew: Seconds = 60
-
 // MARK: Security event tokens
 
 extension SecurityEvent {
@@ -71,14 +68,14 @@ extension SecurityEvent {
 
     /// RFC 8417 §2.2; OpenID Shared Signals Framework 1.0 §4: one event, `sub_id` outside of it, no `exp`.
     init(_ claims: JSONObject, from signer: Issuer, _ policy: EventPolicy, at now: UnixTime) throws(EventRefusal) {
-        guard let audience = claims.audienceTexts,
+        guard let audience = claims.oneOrMoreStrings("aud"),
             audience.contains(where: { own in policy.audiences.contains { $0.hasSameOctets(as: own) } })
         else { throw .audience }
         guard !claims.contains("exp") else { throw .expiry }
         guard let issuedAt = claims.time("iat"), issuedAt <= now.adding(skew),
             now.since(issuedAt) <= Seconds(Self.longestAge.count + skew.count)
         else { throw .issuedAt }
-        let tokenID = try claims.tokenID()
+        guard let tokenID = claims.tokenID else { throw .tokenID }
         guard let events = claims.object("events"), events.count == 1, let member = events.members.first,
             let event = member.value.object
         else { throw .events }
@@ -92,7 +89,7 @@ extension SecurityEvent {
             effectiveAt = timestamp
         }
         guard let identifier = claims.object("sub_id") else { throw .subjectMissing }
-        let names = SubjectIdentifier(identifier, of: signer, policy)
+        let names = SubjectIdentifier(members: identifier, signer: signer, policy: policy)
         self = .signal(
             ProviderSignal(
                 cause: cause, issuer: policy.provider,
@@ -112,7 +109,7 @@ extension ProviderSignal {
     init(
         revocation claims: JSONObject, body: [UInt8], from signer: Issuer, _ policy: EventPolicy, at now: UnixTime
     ) throws(EventRefusal) {
-        guard let audience = claims.audienceTexts, audience.count == 1,
+        guard let audience = claims.oneOrMoreStrings("aud"), audience.count == 1,
             policy.audiences.contains(where: { $0.hasSameOctets(as: audience[0]) })
         else { throw .audience }
         guard let issuedAt = claims.time("iat"), issuedAt <= now.adding(skew),
@@ -124,14 +121,14 @@ extension ProviderSignal {
         if claims.contains("nbf") {
             guard let notBefore = claims.time("nbf"), notBefore <= now.adding(skew) else { throw .notBefore }
         }
-        let tokenID = try claims.tokenID()
+        guard let tokenID = claims.tokenID else { throw .tokenID }
         guard let request = (try? JSONReader.parse(body))?.object else { throw .bodyMalformed }
         let names = ["sub_id", "subject"].filter(request.contains)
         guard names.count == 1, let identifier = request.object(names[0]) else { throw .subjectMissing }
         self.init(
             cause: .globalTokenRevocation, issuer: policy.provider,
-            subject: .user(try SubjectIdentifier(identifier, of: signer, policy).user()), effectiveAt: issuedAt,
-            signer: signer, tokenID: tokenID, refusedAfter: expiresAt.adding(skew))
+            subject: .user(try SubjectIdentifier(members: identifier, signer: signer, policy: policy).user()),
+            effectiveAt: issuedAt, signer: signer, tokenID: tokenID, refusedAfter: expiresAt.adding(skew))
     }
 }
 
@@ -139,15 +136,9 @@ extension ProviderSignal {
 
 /// A subject identifier. RFC 9493, OpenID Shared Signals Framework 1.0 §3.
 private struct SubjectIdentifier {
-    private let members: JSONObject
-    private let signer: Issuer
-    private let policy: EventPolicy
-
-    init(_ members: JSONObject, of signer: Issuer, _ policy: EventPolicy) {
-        self.members = members
-        self.signer = signer
-        self.policy = policy
-    }
+    let members: JSONObject
+    let signer: Issuer
+    let policy: EventPolicy
 
     private func hasFormat(_ format: String) -> Bool { members.string("format")?.hasSameOctets(as: format) == true }
 
@@ -182,27 +173,12 @@ private struct SubjectIdentifier {
     private func part(_ name: String) throws(EventRefusal) -> SubjectIdentifier? {
         guard members.contains(name) else { return nil }
         guard let part = members.object(name) else { throw .subjectMissing }
-        return SubjectIdentifier(part, of: signer, policy)
+        return SubjectIdentifier(members: part, signer: signer, policy: policy)
     }
 
     private func session() throws(EventRefusal) -> SessionID {
         guard hasFormat("opaque") else { throw .subjectFormat }
         guard let session = members.string("id").flatMap(SessionID.init) else { throw .subjectMissing }
         return session
-    }
-}
-
-extension JSONObject {
-    /// `aud`: a string, or a list of strings that is not empty.
-    fileprivate var audienceTexts: [String]? {
-        if let single = string("aud") { return [single] }
-        return strings("aud").flatMap { $0.isEmpty ? nil : $0 }
-    }
-
-    fileprivate func tokenID() throws(EventRefusal) -> String {
-        guard let tokenID = string("jti"), (1...LogoutTokenClaims.longestTokenID).contains(tokenID.utf8.count) else {
-            throw .tokenID
-        }
-        return tokenID
     }
 }

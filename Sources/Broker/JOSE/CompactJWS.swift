@@ -70,7 +70,6 @@ public struct CompactJWS: Sendable {
     /// In octets: the signature of the largest RSA key, the longest of any algorithm.
     private static let longestSignature = JSONWebKey.largestModulus / 8
 
-    /// The positions of the two dots.
     private static func dots(of token: [UInt8]) throws(JWSError) -> (Int, Int) {
         var dots: [Int] = []
         for (index, byte) in token.enumerated() where byte == UInt8(ascii: ".") {

@@ -23,7 +23,7 @@ public struct JSONWebKey: Sendable {
     ) throws(JSONWebKeyError) {
         if let algorithm, !parameters.supports(algorithm) { throw .algorithmDoesNotFitKey }
         verifier = try SignatureVerifier(parameters)
-        thumbprint = Array(SHA256.hash(data: parameters.thumbprintInput))
+        thumbprint = Array(SHA256.hash(data: parameters.json.octets))
         self.parameters = parameters
         self.keyID = keyID
         self.algorithm = algorithm

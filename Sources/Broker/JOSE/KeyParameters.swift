@@ -77,13 +77,6 @@ extension JSONWebKey.Parameters {
         return json
     }
 
-    /// RFC 7638 §3.3: the required members only, without whitespace.
-    var thumbprintInput: [UInt8] {
-        var writer = JSONWriter()
-        writer.value(.object(json))
-        return writer.bytes
-    }
-
     func supports(_ algorithm: SignatureAlgorithm) -> Bool {
         switch (self, algorithm) {
         case (.rsa, .rs256), (.rsa, .rs384), (.rsa, .rs512), (.rsa, .ps256), (.rsa, .ps384), (.rsa, .ps512): true

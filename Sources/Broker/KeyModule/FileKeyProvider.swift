@@ -59,7 +59,7 @@ package struct FileKeyProvider: KeyProvider {
         let path = directory.path(of: name)
         let key = try decode(try directory.read(name), record, path)
         let signingKey = try EVPSigningKey(key, algorithm: record.algorithm)
-        try Self.check(Base64URL.encode(signingKey.publicKey.thumbprint), record, path)
+        try record.check(Base64URL.encode(signingKey.publicKey.thumbprint), at: path)
         return signingKey
     }
 
@@ -78,7 +78,7 @@ package struct FileKeyProvider: KeyProvider {
         let name = try Self.fileName(record)
         let path = directory.path(of: name)
         let key = try MACKey(try directory.read(name), path: path)
-        try Self.check(try key.checkValue(), record, path)
+        try record.check(try key.checkValue(), at: path)
         return key
     }
 
@@ -97,7 +97,7 @@ package struct FileKeyProvider: KeyProvider {
             key.algorithm == SignatureAlgorithm(name: record.algorithm.rawValue),
             key.keyID.map({ $0.hasSameOctets(as: Base64URL.encode(key.thumbprint)) }) == true
         else { throw .file(path: path, .noPublicKey) }
-        try Self.check(Base64URL.encode(key.thumbprint), record, path)
+        try record.check(Base64URL.encode(key.thumbprint), at: path)
         return key
     }
 
@@ -121,9 +121,7 @@ package struct FileKeyProvider: KeyProvider {
             _ = try publicKey(record)
             return false
         }
-        var json = JSONWriter()
-        json.value(.object(key.json))
-        try KeyDirectory(path).write(try SecureBytes(String(decoding: json.bytes, as: UTF8.self)), to: name)
+        try KeyDirectory(path).write(try SecureBytes(String(decoding: key.json.octets, as: UTF8.self)), to: name)
         return true
     }
 
@@ -154,11 +152,5 @@ package struct FileKeyProvider: KeyProvider {
             throw .badReference(record.reference)
         }
         return "\(record.kid).jwk"
-    }
-
-    private static func check(_ kid: String, _ record: KeyRecord, _ path: String) throws(KeyError) {
-        guard kid.hasSameOctets(as: record.kid) else {
-            throw .otherKey(path: path, expected: record.kid, found: kid)
-        }
     }
 }

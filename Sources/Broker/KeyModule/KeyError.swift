@@ -101,13 +101,10 @@ package enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
     /// A device key exists. A second one would make every stored device digest unknown.
     case deviceKeyExists(reference: String)
     case algorithmDoesNotFit(KeyAlgorithm, KeyUse)
-    /// A PKCS#11 token, or a key in it.
     case token(TokenDefect)
     /// OpenSSL's FIPS provider was asked for, and cannot be used.
     case noFIPS(String)
-    /// The signer, or a key behind it.
     case signer(SignerDefect)
-    /// AWS KMS, or a key in it.
     case kms(KMSDefect)
     /// libcrypto failed, independently of the input.
     case cryptography(String)

@@ -37,19 +37,19 @@ package struct GeneratedKey: Sendable, Hashable {
     package let algorithm: KeyAlgorithm
     /// The public key as JSON; `nil` for a MAC key.
     package let publicJWK: String?
+}
 
-    package init(kid: String, reference: String, algorithm: KeyAlgorithm, publicJWK: String?) {
-        self.kid = kid
-        self.reference = reference
-        self.algorithm = algorithm
-        self.publicJWK = publicJWK
-    }
-
+extension GeneratedKey {
     init(signing key: JSONWebKey, reference: String, algorithm: KeyAlgorithm) {
-        var json = JSONWriter()
-        json.value(.object(key.json))
         self.init(
             kid: Base64URL.encode(key.thumbprint), reference: reference, algorithm: algorithm,
-            publicJWK: String(decoding: json.bytes, as: UTF8.self))
+            publicJWK: String(decoding: key.json.octets, as: UTF8.self))
+    }
+}
+
+extension KeyRecord {
+    /// Throws if what was found at `place` is the key `kid` and not this one.
+    func check(_ kid: String, at place: String) throws(KeyError) {
+        guard kid.hasSameOctets(as: self.kid) else { throw .otherKey(path: place, expected: self.kid, found: kid) }
     }
 }

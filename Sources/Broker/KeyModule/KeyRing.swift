@@ -13,7 +13,6 @@ package final class KeyRing: Sendable {
     private let signed = Mutex<[String: Signatures]>([:])
     private let suspended = Mutex<Set<String>>([])
 
-    /// The signatures of one key.
     package struct Signatures: Sendable {
         /// `file`, or the scheme of the key's reference, such as `pkcs11`.
         package fileprivate(set) var provider = ""
@@ -113,30 +112,21 @@ struct TokenSigning: Sendable {
     let kid: String
     let provider: String
     private let key: any SigningKey
-    private let accessTokenHeader: [UInt8]
-    private let idTokenHeader: [UInt8]
-    private let securityEventHeader: [UInt8]
+    private let headers: [JWTType: [UInt8]]
 
     init(_ key: any SigningKey, _ record: KeyRecord) {
-        let kid = record.kid
-        self.kid = kid
+        kid = record.kid
         provider = record.providerName
         self.key = key
-        accessTokenHeader = Self.header(key.algorithm, .accessToken, kid)
-        idTokenHeader = Self.header(key.algorithm, .idToken, kid)
-        securityEventHeader = Self.header(key.algorithm, .securityEvent, kid)
+        headers = Dictionary(
+            uniqueKeysWithValues: JWTType.allCases.map { ($0, Self.header(key.algorithm, $0, record.kid)) })
     }
 
     var failure: KeyError? { key.failure }
 
     /// The compact JWS of `payload`. RFC 7515 §7.1.
     func sign(_ payload: [UInt8], type: JWTType) async throws(KeyError) -> String {
-        let header =
-            switch type {
-            case .accessToken: accessTokenHeader
-            case .idToken: idTokenHeader
-            case .securityEvent: securityEventHeader
-            }
+        let header = headers[type] ?? Self.header(key.algorithm, type, kid)
         var token: [UInt8] = []
         token.reserveCapacity(header.count + payload.count * 4 / 3 + Self.room)
         token.append(contentsOf: header)

@@ -39,7 +39,7 @@ package struct Logout: Sendable {
     /// OpenID Connect Core §3.1.3.7, 3: `aud` may contain only clients that the broker serves. The IdP sends another
     /// app's logouts elsewhere; a token that one app obtained must not end the sessions of others.
     private func checkAudience(of claims: LogoutTokenClaims) throws(LogoutError) {
-        let own = policies[claims.issuer]?.audiences ?? []
+        let own = policies[claims.signal.issuer]?.audiences ?? []
         for client in claims.audience where !own.contains(client) {
             guard try LogoutError.port({ () throws(PortError) in try directory.client(client) }) != nil else {
                 throw .refused(.audience)

@@ -48,32 +48,13 @@ package enum LogoutSubject: Sendable, Hashable {
 
 /// The claims of a verified logout token, which satisfy the shape rules of Back-Channel Logout 1.0 §2.4 and §2.6.
 package struct LogoutTokenClaims: Sendable, Hashable {
-    package let issuer: Issuer
-    package let subject: LogoutSubject
+    /// What it asks for, from `iat` on.
+    package let signal: ProviderSignal
     /// Every member of `aud`.
     package let audience: [ClientID]
-    package let issuedAt: UnixTime
-    /// `jti`: unique at its issuer.
-    package let tokenID: String
-    /// After this time the broker refuses the token for its age.
-    package let refusedAfter: UnixTime
 
-    package init(
-        issuer: Issuer, subject: LogoutSubject, audience: [ClientID], issuedAt: UnixTime, tokenID: String,
-        refusedAfter: UnixTime
-    ) {
-        self.issuer = issuer
-        self.subject = subject
+    package init(_ signal: ProviderSignal, audience: [ClientID]) {
+        self.signal = signal
         self.audience = audience
-        self.issuedAt = issuedAt
-        self.tokenID = tokenID
-        self.refusedAfter = refusedAfter
-    }
-
-    /// What it asks for.
-    package var signal: ProviderSignal {
-        ProviderSignal(
-            cause: .logoutToken, issuer: issuer, subject: subject, effectiveAt: issuedAt, signer: issuer,
-            tokenID: tokenID, refusedAfter: refusedAfter)
     }
 }

@@ -116,7 +116,6 @@ package struct RefreshToken: Hashable, Sendable {
 }
 
 extension RefreshToken {
-    /// The token as text.
     func encoded(by keys: some RefreshTokenAuthenticator) async throws(PortError) -> String {
         let keyID = try keys.currentKeyID
         var token = Self.prefix + CollectionOfOne(keyID)

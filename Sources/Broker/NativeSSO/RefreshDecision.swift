@@ -63,8 +63,10 @@ package func refusal(_ asked: Rotation, _ family: FamilyFacts, at now: UnixTime)
 /// binding needs no key: an exchange replaced it, so it can only show reuse.
 private func keyRefusal(_ asked: Rotation, _ family: FamilyFacts) -> RefreshRefusal? {
     guard let bound = family.key, asked.token.generation >= family.keylessBefore else { return nil }
-    guard let presented = asked.request.proof?.key else { return asked.keyUse == .off ? .proofsOff : .proofMissing }
-    let isClientsToChange = asked.keyUse == .changeable && asked.request.client.id == family.client
+    guard let presented = asked.request.proof?.key else {
+        return asked.request.client.proofPolicy == .off ? .proofsOff : .proofMissing
+    }
+    let isClientsToChange = asked.mayChangeKey && asked.request.client.id == family.client
     return presented == bound || isClientsToChange ? nil : .keyMismatch
 }
 
@@ -107,7 +109,6 @@ extension RefreshRefusal {
     }
 }
 
-/// Why a refresh is refused.
 package enum RefreshRefusal: Error, Sendable, CaseIterable {
     /// Not a token of ours: wrong form, unknown key or wrong tag. No database was asked.
     case tokenNotOurs

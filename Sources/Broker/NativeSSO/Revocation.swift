@@ -49,7 +49,6 @@ package struct Revocation: Sendable {
         self.issuers = issuers
     }
 
-    /// What a revocation ended.
     package struct Ended: Sendable, Hashable {
         package var sessions: Int64 = 0
         package var grants: Int64 = 0

@@ -20,26 +20,9 @@ package struct Rotation: Sendable {
         request.client.authentication == .none ? lifetimes.unboundRefreshGrace : lifetimes.refreshGrace
     }
 
-    package var keyUse: KeyUse { KeyUse(of: request.client) }
-
-    /// What a bound key requires of the client.
-    package enum KeyUse: Sendable, Hashable {
-        /// A bound token family continues only with a proof by its own key. RFC 9449 §5.
-        case fixed
-        /// The same with a proof by any key: the client's own authentication binds the token family. RFC 9449 §5.
-        case changeable
-        /// The broker ignores proofs, so a bound token family does not continue.
-        case off
-
-        init(of client: Client) {
-            self =
-                if client.proofPolicy == .off {
-                    .off
-                } else {
-                    client.authentication == .none ? .fixed : .changeable
-                }
-        }
-    }
+    /// Whether a bound token family continues with a proof by any key, not only by its own: the client's own authentication
+    /// binds the token family. RFC 9449 §5.
+    package var mayChangeKey: Bool { request.client.proofPolicy != .off && request.client.authentication != .none }
 }
 
 /// The facts that the registry read, and its effect.

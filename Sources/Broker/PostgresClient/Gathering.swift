@@ -5,7 +5,7 @@
 /// most one row. A call without a row had no effect and then runs on its own.
 package final class Gathering: Sendable {
     /// The statement that runs the whole array.
-    package let statement: Statement
+    let statement: Statement
     /// The composite type, qualified with its schema.
     let element: StaticString
     /// The attribute types. Never a domain: its object id differs between databases.

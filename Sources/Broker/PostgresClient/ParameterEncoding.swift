@@ -11,7 +11,7 @@ package struct EncodedParameters: Sendable {
     /// - Parameter capacity: Octets.
     package init(reservingCapacity capacity: Int = 512) { octets.reserveCapacity(capacity) }
 
-    init(_ values: [PostgresValue]) {
+    package init(_ values: [PostgresValue]) {
         self.init()
         for value in values { append(value) }
     }
@@ -53,7 +53,6 @@ package struct EncodedParameters: Sendable {
         if let bytes { value(of: bytes.count) { $0.octets.append(contentsOf: bytes) } } else { appendNull() }
     }
 
-    /// A UUID.
     package mutating func append(uuid high: UInt64, _ low: UInt64) {
         value(of: 16) {
             $0.write(high)

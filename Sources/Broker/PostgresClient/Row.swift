@@ -18,13 +18,8 @@ package struct PostgresTimestamp: Sendable, Hashable, Comparable {
 
 /// One result row. Columns are read by position. A wrong type or an unexpected NULL throws `unexpectedResult`.
 package struct Row: Sendable {
-    private let answer: Answer
-    private let index: Int
-
-    init(answer: Answer, index: Int) {
-        self.answer = answer
-        self.index = index
-    }
+    let answer: Answer
+    let index: Int
 
     package var count: Int { answer.columns }
 

@@ -3,13 +3,14 @@
 /// Each connection prepares it on first use. The server infers the parameter types.
 package struct Statement: Sendable, Hashable {
     let sql: StaticString
+    package var text: String { sql.description }
     /// Digest of the text. It only has to distinguish this program's own statements.
     private let digest: UInt64
     /// The name of the prepared statement: its digest.
     let name: String
 
     /// How lanes run several calls as one statement; `nil`: each call runs on its own.
-    package let gathering: Gathering?
+    let gathering: Gathering?
 
     package init(_ sql: StaticString, gathering: Gathering? = nil) {
         self.sql = sql
@@ -17,9 +18,6 @@ package struct Statement: Sendable, Hashable {
         digest = FNV1a.digest(sql.description.utf8)
         name = "s" + String(digest, radix: 36)
     }
-
-    /// The SQL text, for the server and for the test that prepares all statements against the schema.
-    package var text: String { sql.description }
 
     package static func == (a: Statement, b: Statement) -> Bool { a.digest == b.digest }
     package func hash(into hasher: inout Hasher) { hasher.combine(digest) }

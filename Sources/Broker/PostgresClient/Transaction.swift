@@ -1,12 +1,7 @@
 /// A transaction for a closure that cannot suspend or keep it.
 package struct Transaction: ~Copyable {
-    private let connection: Connection
-    private let deadline: MonotonicTime
-
-    init(connection: Connection, deadline: MonotonicTime) {
-        self.connection = connection
-        self.deadline = deadline
-    }
+    let connection: Connection
+    let deadline: MonotonicTime
 
     /// Runs one statement. After an error the transaction refuses further statements and rolls back.
     package borrowing func query(

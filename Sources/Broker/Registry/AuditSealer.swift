@@ -87,8 +87,6 @@ package actor AuditSealer {
 }
 
 enum SealStatements {
-    static let all = [seal, since, tag, lastBefore, check, count]
-
     /// $1 least number of seconds since the last seal.
     static let seal = Statement("SELECT native_sso.seal_audit($1)")
 

@@ -49,10 +49,7 @@ extension StatementExecutor {
         _ statement: Statement, _ parameters: [PostgresValue], locking row: RowKey = .none, of what: String,
         _ decode: (Row) throws -> Value
     ) async throws(PortError) -> Value {
-        let rows = try await PortError.database { () async throws(PostgresError) in
-            try await query(statement, parameters, locking: row)
-        }
-        return try rows.only(of: what, decode)
+        try await one(statement, EncodedParameters(parameters), locking: row, of: what, decode)
     }
 
     /// The same with encoded parameters.
@@ -75,32 +72,4 @@ extension [Row] {
         guard count == 1 else { throw .broken("\(count) rows from a statement of \(what)") }
         return try PortError.decoding(what) { try decode(self[0]) }
     }
-}
-
-/// Every statement of this target. A test prepares each of them against the migrated schema.
-enum RegistryStatements {
-    static let all: [Statement] = single + single.compactMap(\.gathering?.statement)
-
-    private static let single: [Statement] =
-        [
-            ExchangeStatement.statement, RefreshStatement.statement, PostgresGrantRegistry.mark,
-            ClientStatements.all, ClientStatements.providers, ClientStatements.scopesRequiringConsent,
-            CredentialStatements.secrets, CredentialStatements.keys, PostgresAssertionRegister.use,
-            EnrolStatement.statement,
-            AuditStatements.record, AuditStatements.preparePartitions,
-            AdministrativeAct.record, AdministrativeAct.recordAll,
-            Administration.revokeProviderKey, Administration.deleteSubjectPrefix, DatabaseRole.select,
-            SigningKeyStatements.all, SigningKeyStatements.insert,
-        ] + KeyStepStatements.all + KeyDependentStatements.all + ProviderKeyStore.statements
-        + SubjectPrefixStore.statements
-        + Administration.clientStatements
-        + Administration.credentialStatements + RegistryFileStatements.all
-        + Administration.groupStatements
-        + Administration.scopeStatements
-        + CodeStatements.all + HandoffStatements.all + RetentionStatements.all + LogoutStatements.all
-        + SessionStatements.all
-        + GrantStatements.all + RevocationStatements.all + EndedSessionStatements.all
-        + DatabaseStatements.all + RestoreStatements.all + [LoginStatements.select] + SupportStatements.all
-        + SuspensionStatements.all + SealStatements.all
-        + DeviceStatements.all + AccountStatements.all + AuditListStatements.all
 }

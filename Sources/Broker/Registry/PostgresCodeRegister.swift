@@ -90,8 +90,6 @@ enum CodeStatements {
     static let finish = Statement("SELECT native_sso.finish_code($1, $2, $3)")
     static let forget = Statement("SELECT native_sso.forget_code($1, $2)")
 
-    static let all = [claim, send, settle, finish, forget]
-
     static func parameters(_ entry: CodeEntry) -> [PostgresValue] {
         [
             .bytes(entry.code.octets), .bytes(entry.binding.octets), .uuid(entry.requestID),

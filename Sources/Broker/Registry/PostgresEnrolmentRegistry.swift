@@ -6,25 +6,18 @@ package import PostgresClient
 /// Uses the pool, not the lanes: an enrolment is rare and waits for concurrent changes of the same login, and it must
 /// not delay exchanges. A concurrency limit leaves connections to the pool's other users.
 package struct PostgresEnrolmentRegistry: EnrolmentRegistry {
-    private let database: any StatementExecutor
-    private let semaphore: Semaphore
+    private let database: BoundedDatabase
 
     /// - Parameters:
     ///   - atOnce: Maximum concurrent enrolments.
     ///   - waiting: Maximum waiting enrolments. Further ones get an outage and must retry.
-    ///   - patience: Maximum waiting time; a longer wait ends in an outage too.
-    package init(
-        database: any StatementExecutor, atOnce: Int = 1, waiting: Int = 64, patience: Duration = .seconds(1)
-    ) {
-        self.database = database
-        semaphore = Semaphore(width: atOnce, queue: waiting, patience: patience)
+    package init(database: any StatementExecutor, atOnce: Int = 1, waiting: Int = 64) {
+        self.database = BoundedDatabase(database, atOnce: atOnce, waiting: waiting, of: "enrolments")
     }
 
     package func enrol(_ entry: EnrolmentEntry) async throws(PortError) -> EnrolmentFacts {
-        let parameters = try EnrolStatement.parameters(entry)
-        guard await semaphore.enter() else { throw .outage(Outage(.database, "too many enrolments at once")) }
-        defer { semaphore.leave() }
-        return try await database.one(EnrolStatement.statement, parameters, of: "enrol", EnrolStatement.facts)
+        try await database.query(EnrolStatement.statement, EnrolStatement.parameters(entry))
+            .only(of: "enrol", EnrolStatement.facts)
     }
 }
 
@@ -36,36 +29,35 @@ enum EnrolStatement {
             $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
         """)
 
-    static func parameters(_ entry: EnrolmentEntry) throws(PortError) -> [PostgresValue] {
+    static func parameters(_ entry: EnrolmentEntry) -> EncodedParameters {
         let (request, idToken) = (entry.request, entry.idToken)
-        return try [
-            .uuid(request.requestID),
-            .text(idToken.issuer.string),
-            .optionalBytes(idToken.sessionID?.digest),
-            .text(idToken.subject.string),
-            .text(request.client.id.string),
-            .bytes(entry.device.octets),
-            .text(request.profile.rawValue),
-            .bytes(entry.token.octets),
-            .pastInstant(entry.tokenUsableUntil),
-            .instant(idToken.login.authenticatedAt),
-            .optionalText(idToken.login.contextClass),
-            .textArray(idToken.login.methods),
-            .int64(request.issuer.sessionLifetime.count),
-            .bool(entry.checks.isPermitted),
-            .uuid(entry.proposedRowID),
-            .pastInstant(idToken.issuedAt),
-            .text(request.manner.rawValue),
-            .bool(request.client.isKnownByKey),
-        ] + proof(entry) + PostgresValue.assertion(request.assertion)
-            + [request.trace.map(PostgresValue.uuid) ?? .null]
-    }
-
-    /// The session gets the key even if another call consumes the proof.
-    private static func proof(_ entry: EnrolmentEntry) -> [PostgresValue] {
-        let proof = entry.request.proof
-        guard let key = proof?.key, entry.unusedProof == nil else { return PostgresValue.proof(proof) }
-        return [.text(key.string), .null, .null]
+        var parameters = EncodedParameters()
+        parameters.append(request.requestID)
+        parameters.append(idToken.issuer.string)
+        parameters.append(idToken.sessionID?.digest)
+        parameters.append(idToken.subject.string)
+        parameters.append(request.client.id.string)
+        parameters.append(entry.device.octets)
+        parameters.append(request.profile.rawValue)
+        parameters.append(entry.token.octets)
+        parameters.append(past: entry.tokenUsableUntil)
+        parameters.append(idToken.login.authenticatedAt)
+        parameters.append(idToken.login.contextClass)
+        parameters.append(idToken.login.methods)
+        parameters.append(request.issuer.sessionLifetime.count)
+        parameters.append(entry.checks.isPermitted)
+        parameters.append(entry.proposedRowID)
+        parameters.append(past: idToken.issuedAt)
+        parameters.append(request.manner.rawValue)
+        parameters.append(request.client.isKnownByKey)
+        // The session gets the key even if another call consumes the proof.
+        parameters.append(request.proof?.key.string)
+        parameters.append(entry.unusedProof?.id.digest)
+        parameters.append(entry.unusedProof?.life.count)
+        parameters.append(request.assertion?.id.digest)
+        parameters.append(request.assertion?.until)
+        parameters.append(request.trace)
+        return parameters
     }
 
     static func facts(_ row: Row) throws -> EnrolmentFacts {

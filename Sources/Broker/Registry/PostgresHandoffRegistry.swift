@@ -6,22 +6,15 @@ package import PostgresClient
 /// Uses the pool, not the lanes: a hand-off is rare, and it must not delay exchanges. A concurrency limit leaves connections
 /// to the pool's other users.
 package struct PostgresHandoffRegistry: HandoffRegistry {
-    private let database: any StatementExecutor
-    private let semaphore: Semaphore
+    private let database: BoundedDatabase
 
-    /// - Parameters:
-    ///   - atOnce: Maximum concurrent calls.
-    ///   - waiting: Maximum waiting calls. Further ones get an outage and must retry.
-    ///   - patience: Maximum waiting time; a longer wait ends in an outage too.
-    package init(
-        database: any StatementExecutor, atOnce: Int = 2, waiting: Int = 64, patience: Duration = .seconds(1)
-    ) {
-        self.database = database
-        semaphore = Semaphore(width: atOnce, queue: waiting, patience: patience)
+    /// - Parameter atOnce: Maximum concurrent calls.
+    package init(database: any StatementExecutor, atOnce: Int = 2) {
+        self.database = BoundedDatabase(database, atOnce: atOnce, of: "hand-offs")
     }
 
     package func make(_ entry: HandoffEntry) async throws(PortError) -> HandoffFacts {
-        let rows = try await query(HandoffStatements.make, HandoffStatements.parameters(entry))
+        let rows = try await database.query(HandoffStatements.make, HandoffStatements.parameters(entry))
         guard rows.count == 2 else { throw .broken("\(rows.count) rows from make_web_handoff") }
         return try PortError.decoding("make_web_handoff") {
             HandoffFacts(
@@ -34,24 +27,16 @@ package struct PostgresHandoffRegistry: HandoffRegistry {
     package func handoff(_ code: HandoffDigest) async throws(PortError) -> KeptHandoff? {
         var parameters = EncodedParameters()
         parameters.append(code.octets)
-        let rows = try await query(HandoffStatements.find, parameters)
+        let rows = try await database.query(HandoffStatements.find, parameters)
         return try PortError.decoding("web_handoff") { try rows.first.map(HandoffStatements.kept) }
     }
 
     package func redeem(_ redemption: HandoffRedemption) async throws(PortError) -> RedemptionFacts {
-        let rows = try await query(HandoffStatements.redeem, HandoffStatements.parameters(redemption))
+        let rows = try await database.query(HandoffStatements.redeem, HandoffStatements.parameters(redemption))
         return try rows.only(of: "redeem_web_handoff") { row in
             RedemptionFacts(
                 standing: try RedemptionFacts.Standing(try row.text("standing"), "standing"),
                 web: try ExchangeStatement.facts(row))
-        }
-    }
-
-    private func query(_ statement: Statement, _ parameters: EncodedParameters) async throws(PortError) -> [Row] {
-        guard await semaphore.enter() else { throw .outage(Outage(.database, "too many hand-offs at once")) }
-        defer { semaphore.leave() }
-        return try await PortError.database { () async throws(PostgresError) in
-            try await database.query(statement, parameters, locking: .none)
         }
     }
 }
@@ -96,8 +81,6 @@ enum HandoffStatements {
                 THEN ARRAY[ROW (1, $27, $28, $29, $30)::native_sso.shown] END) AS m
         CROSS JOIN LATERAL unnest(m.answers) AS a
         """)
-
-    static let all = [make, find, redeem]
 
     static func parameters(_ entry: HandoffEntry) -> EncodedParameters {
         var parameters = ExchangeStatement.call(entry.app) + ExchangeStatement.call(entry.web)

@@ -101,8 +101,6 @@ enum LogoutStatements {
     /// $1 request, $2 digest, $3 when the token becomes too old, $4 issuer, $5 all sessions of a user, $6 number
     /// ended, $7 row id of the record, $8 cause.
     static let finish = Statement("SELECT native_sso.finish_logout($1, $2, $3, $4, $5, $6, $7, $8)")
-
-    static let all = [begin, end, finish]
 }
 
 extension LogoutRecord {

@@ -7,18 +7,11 @@ import StrictCoding
 /// Uses the pool, not the lanes: an anonymous caller can ask for the device of any text, and that must not delay
 /// exchanges. A concurrency limit leaves connections to the pool's other users.
 package struct PostgresRevocationRegistry: RevocationRegistry {
-    private let database: any StatementExecutor
-    private let semaphore: Semaphore
+    private let database: BoundedDatabase
 
-    /// - Parameters:
-    ///   - atOnce: Maximum concurrent calls.
-    ///   - waiting: Maximum waiting calls. Further ones get an outage and must retry.
-    ///   - patience: Maximum waiting time; a longer wait ends in an outage too.
-    package init(
-        database: any StatementExecutor, atOnce: Int = 2, waiting: Int = 64, patience: Duration = .seconds(1)
-    ) {
-        self.database = database
-        semaphore = Semaphore(width: atOnce, queue: waiting, patience: patience)
+    /// - Parameter atOnce: Maximum concurrent calls.
+    package init(database: any StatementExecutor, atOnce: Int = 2) {
+        self.database = BoundedDatabase(database, atOnce: atOnce, of: "revocations and introspections")
     }
 
     package func end(_ grant: UniqueID, of client: ClientID, requestID: UniqueID) async throws(PortError) -> GrantEnd {
@@ -55,11 +48,7 @@ package struct PostgresRevocationRegistry: RevocationRegistry {
     private func one<Value>(
         _ statement: Statement, _ parameters: [PostgresValue], _ decode: (Row) throws -> Value
     ) async throws(PortError) -> Value {
-        guard await semaphore.enter() else {
-            throw .outage(Outage(.database, "too many revocations and introspections at once"))
-        }
-        defer { semaphore.leave() }
-        return try await database.one(statement, parameters, of: "a revocation", decode)
+        try await database.query(statement, EncodedParameters(parameters)).only(of: "a revocation", decode)
     }
 }
 
@@ -70,6 +59,4 @@ enum RevocationStatements {
     static let signOut = Statement("SELECT native_sso.end_signed_out($1, $2, $3, $4, $5)")
     /// $1 session, $2 client, $3 issued at, $4 idle seconds.
     static let isLive = Statement("SELECT native_sso.is_grant_live($1, $2, $3, $4)")
-
-    static let all = [end, signOut, isLive]
 }

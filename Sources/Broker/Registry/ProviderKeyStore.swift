@@ -71,8 +71,6 @@ package struct ProviderKeyStore: Sendable {
             tag: try row.text(6), revokedAt: try row.optionalInstant(7))
     }
 
-    static let statements = [select, selectVersions, insert]
-
     fileprivate static let select = Statement(
         """
         SELECT thumbprint, nullif(kid, ''), nullif(algorithm, ''), public_jwk::text, first_seen_at, last_seen_at, tag,

@@ -1,3 +1,4 @@
+import NativeSSO
 package import PostgresClient
 import Synchronization
 
@@ -83,5 +84,28 @@ package struct BoundedExecutor: StatementExecutor {
         _ = await semaphore.enter()
         defer { semaphore.leave() }
         return try await database.query(statement, parameters, locking: row)
+    }
+}
+
+/// The same for calls that others can make as many of as they like. A call that finds the queue full, or waits longer than a
+/// second, gets an outage and must retry.
+struct BoundedDatabase {
+    private let database: any StatementExecutor
+    private let semaphore: Semaphore
+    private let calls: String
+
+    /// - Parameter calls: Names them in an outage.
+    init(_ database: any StatementExecutor, atOnce: Int, waiting: Int = 64, of calls: String) {
+        self.database = database
+        semaphore = Semaphore(width: atOnce, queue: waiting, patience: .seconds(1))
+        self.calls = calls
+    }
+
+    func query(_ statement: Statement, _ parameters: EncodedParameters) async throws(PortError) -> [Row] {
+        guard await semaphore.enter() else { throw .outage(Outage(.database, "too many \(calls) at once")) }
+        defer { semaphore.leave() }
+        return try await PortError.database { () async throws(PostgresError) in
+            try await database.query(statement, parameters, locking: .none)
+        }
     }
 }

@@ -131,13 +131,8 @@ extension Administration {
                     let rows = try transaction.query(
                         KeyStepStatements.move, [.text(step.kid), .text(step.from.rawValue), .text(step.to.rawValue)])
                     guard !rows.isEmpty else { throw KeyStepStatements.overtaken }  // rolls back the earlier steps
-                    _ = try transaction.query(
-                        AdministrativeAct.record,
-                        act.parameters(
-                            kind: kind,
-                            details: [
-                                ("kid", step.kid), ("old_state", step.from.rawValue), ("forced", String(isForced)),
-                            ]))
+                    let details = [("kid", step.kid), ("old_state", step.from.rawValue), ("forced", String(isForced))]
+                    _ = try transaction.query(AdministrativeAct.record, act.parameters([(kind, details)]))
                 }
             }
         } catch {
@@ -160,11 +155,9 @@ extension Administration {
                     let rows = try transaction.query(KeyStepStatements.suspend, [.text(key.kid), .bool(isSuspended)])
                     guard !rows.isEmpty else { continue }
                     changed.append(key.kid)
-                    _ = try transaction.query(
-                        AdministrativeAct.record,
-                        act.parameters(
-                            kind: isSuspended ? .keySuspended : .keyResumed,
-                            details: [("kid", key.kid), ("use", key.use.rawValue), ("state", key.state.rawValue)]))
+                    let details = [("kid", key.kid), ("use", key.use.rawValue), ("state", key.state.rawValue)]
+                    let kind: AuditKind = isSuspended ? .keySuspended : .keyResumed
+                    _ = try transaction.query(AdministrativeAct.record, act.parameters([(kind, details)]))
                 }
                 return changed
             }
@@ -175,7 +168,6 @@ extension Administration {
 }
 
 enum KeyStepStatements {
-    static let all = [now, move, suspend]
     /// no_data: rolls the transaction back.
     static let overtaken = PostgresError.server(SQLState("02000"), message: "", constraint: nil)
 

@@ -23,14 +23,11 @@ package struct SubjectPrefixStore: Sendable {
         }
     }
 
-    static let statements = [selectInUse, insert]
-
     fileprivate static let selectInUse = Statement(
         "SELECT issuer, prefix FROM native_sso.subject_prefixes_in_use() ORDER BY issuer")
     private static let insert = Statement("SELECT native_sso.record_subject_prefixes($1, $2)")
 }
 
-/// The role that a connection has.
 package struct DatabaseRole: Sendable, Hashable {
     package let name: String
     package let isSuperuser: Bool

@@ -92,6 +92,15 @@ public struct JSONObject: Sendable, Equatable {
     public func array(_ name: String) -> [JSONValue]? { self[name]?.array }
     public func strings(_ name: String) -> [String]? { self[name]?.strings }
     public func object(_ name: String) -> JSONObject? { self[name]?.object }
+    /// A string, or an array of strings, as `aud` may be: RFC 7519 §4.1.3.
+    public func oneOrMoreStrings(_ name: String) -> [String]? { string(name).map { [$0] } ?? strings(name) }
+
+    /// Its JSON text, without whitespace.
+    public var octets: [UInt8] {
+        var writer = JSONWriter()
+        writer.value(.object(self))
+        return writer.bytes
+    }
 
     /// Appends a member. Returns false and changes nothing if the name exists.
     mutating func append(_ name: String, _ value: JSONValue) -> Bool {

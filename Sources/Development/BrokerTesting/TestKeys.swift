@@ -119,7 +119,7 @@ package struct TestKey: Sendable {
 
     /// A compact JWS over these values.
     package func sign(header: JSONObject, payload: JSONObject, algorithm: SignatureAlgorithm? = nil) throws -> String {
-        try sign(header: Self.text(of: header), payload: Self.text(of: payload), algorithm: algorithm)
+        try sign(header: header.octets, payload: payload.octets, algorithm: algorithm)
     }
 
     /// A compact JWS with the honest header of this key: `alg`, `kid`, and `typ` where given.
@@ -139,12 +139,6 @@ package struct TestKey: Sendable {
     /// The JWKS document with the public halves of `keys`.
     package static func document(_ keys: [TestKey]) throws -> [UInt8] {
         try JSONWebKeySet(keys.map(\.publicKey)).document
-    }
-
-    private static func text(of object: JSONObject) -> [UInt8] {
-        var json = JSONWriter()
-        json.value(.object(object))
-        return json.bytes
     }
 
     private static func parameters(of secret: Secret) throws -> JSONWebKey.Parameters {

@@ -54,7 +54,7 @@ public struct IDTokenClaims: Sendable {
         guard claims.string("iss")?.hasSameOctets(as: issuer) == true else { throw .untrustedIDToken(.otherIssuer) }
         guard let subject = claims.string("sub"), !subject.isEmpty else { throw .untrustedIDToken(.malformed) }
         user = User(issuer: issuer, subject: subject)
-        let audience = claims.string("aud").map { [$0] } ?? claims.strings("aud") ?? []
+        let audience = claims.oneOrMoreStrings("aud") ?? []
         guard audience.count == 1, audience[0].hasSameOctets(as: clientID) else {
             throw .untrustedIDToken(.otherAudience)
         }

@@ -43,7 +43,7 @@ public struct AccessTokenClaims: Sendable {
         self.subject = subjectPrefix + subject
         identityProvider = claims.string("idp")
         clientID = try Self.text("client_id", of: claims)
-        guard let audience = claims.string("aud").map({ [$0] }) ?? claims.strings("aud"), !audience.isEmpty else {
+        guard let audience = claims.oneOrMoreStrings("aud"), !audience.isEmpty else {
             throw VerificationError(.malformedClaim, claim: "aud")
         }
         self.audience = audience

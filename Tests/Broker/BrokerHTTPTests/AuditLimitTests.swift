@@ -18,19 +18,6 @@ struct AuditLimitTests {
             Refusal.ClientFailure(reason: reason, client: ClientID(validated: "signer"), usedAuthorization: false))
     }
 
-    @Test("The limit admits its burst at once, then one each interval")
-    func rate() {
-        let limit = RateLimit(burst: 3, interval: .seconds(10))
-        var due: ContinuousClock.Instant?
-        let admitted = [0, 0, 1, 1, 9, 10, 11, 19, 20, 100, 100, 100, 100].map { second in
-            limit.admits(&due, at: start + .seconds(second))
-        }
-        #expect(
-            admitted == [
-                true, true, true, false, false, true, false, false, true, true, true, true, false,
-            ])
-    }
-
     @Test("Anonymous refusals have their own limit and displace none that need a login")
     func unproven() {
         let limit = AuditLimit()

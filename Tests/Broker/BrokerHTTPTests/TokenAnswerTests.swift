@@ -1,4 +1,4 @@
-import NativeSSO
+@testable import NativeSSO
 import Testing
 
 @testable import BrokerHTTP

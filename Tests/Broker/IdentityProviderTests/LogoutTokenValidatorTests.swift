@@ -75,28 +75,29 @@ import Testing
 
     @Test func readsEveryClaim() async throws {
         let bySID = try await verify(try key.sign(claims: try claims(), type: "logout+jwt"))
-        #expect(bySID.issuer == TestProvider.issuer)
+        #expect(bySID.signal.issuer == TestProvider.issuer)
         let (session, user) = (SessionID(validated: "08a5019c"), Subject(validated: "248289761001"))
-        #expect(bySID.subject == .sessionAndWithoutSID(session, of: user))
+        #expect(bySID.signal.subject == .sessionAndWithoutSID(session, of: user))
         #expect(bySID.audience == [ClientID(validated: "app-one")])
-        #expect(bySID.issuedAt == TestProvider.start)
-        #expect(bySID.tokenID == "bWJq")
-        #expect(bySID.refusedAfter == TestProvider.start.adding(360))
+        #expect(bySID.signal.effectiveAt == TestProvider.start)
+        #expect(bySID.signal.tokenID == "bWJq")
+        #expect(bySID.signal.refusedAfter == TestProvider.start.adding(360))
         let bySub = try await verify(
             try key.sign(claims: try claims([("sid", nil)]), type: "application/logout+jwt"))
-        #expect(bySub.subject == .user(user))
+        #expect(bySub.signal.subject == .user(user))
         for (reach, subject) in [
             (LogoutReach.session, LogoutSubject.session(session)),
             (.withoutSID, .sessionAndWithoutSID(session, of: user)),
             (.user, .sessionAndUser(session, user)),
         ] {
             let policy = LogoutPolicy(reach: reach)
-            #expect(try await verify(try key.sign(claims: try claims(), type: "logout+jwt"), policy).subject == subject)
+            let both = try key.sign(claims: try claims(), type: "logout+jwt")
+            #expect(try await verify(both, policy).signal.subject == subject)
             // With only one of the two claims there is no choice.
             let sidAlone = try key.sign(claims: try claims([("sub", nil)]), type: "logout+jwt")
-            #expect(try await verify(sidAlone, policy).subject == .session(session))
+            #expect(try await verify(sidAlone, policy).signal.subject == .session(session))
             let subAlone = try key.sign(claims: try claims([("sid", nil)]), type: "logout+jwt")
-            #expect(try await verify(subAlone, policy).subject == .user(user))
+            #expect(try await verify(subAlone, policy).signal.subject == .user(user))
         }
         #expect(try await outcome(LogoutPolicy(), ("sub", nil)) == .verified)
     }

@@ -1,4 +1,4 @@
-import KeyModule
+@testable import KeyModule
 import NativeSSO
 import Testing
 

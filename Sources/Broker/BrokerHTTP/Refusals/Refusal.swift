@@ -25,7 +25,6 @@ indirect enum Refusal: Error, Sendable {
     /// Over a rate limit: nothing was decided.
     case rate(RateLimited)
 
-    /// The client whose exchange is refused.
     struct RefusedClient: Sendable {
         let client: Client
         /// The maximum age of a login that helps; `nil`: any age.
@@ -107,7 +106,6 @@ package enum RequestRefusal: Sendable, CaseIterable {
     case contentType
     /// At the endpoints for security events and global token revocation.
     case eventContentType
-    /// The body must be JSON.
     case jsonContentType
     case contentEncoding
     /// RFC 6749 §2.3.1: credentials must not be in the URI. The broker refuses every query.

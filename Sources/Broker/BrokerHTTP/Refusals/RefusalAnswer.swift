@@ -8,23 +8,15 @@ struct RefusalAnswer: Sendable {
     var body: OAuthErrorResponse
     var headers: [(name: String, value: String)] = []
 
-    private init(
-        _ status: HTTPResponseStatus, _ body: OAuthErrorResponse, _ headers: [(name: String, value: String)] = []
-    ) {
-        self.status = status
-        self.body = body
-        self.headers = headers
-    }
-
     static func badRequest(_ code: OAuthErrorCode, _ description: StaticString) -> RefusalAnswer {
-        RefusalAnswer(.badRequest, OAuthErrorResponse(code, description))
+        RefusalAnswer(status: .badRequest, body: OAuthErrorResponse(code, description))
     }
 
     static func invalidRequest(
         _ description: StaticString, _ status: HTTPResponseStatus = .badRequest,
         headers: [(name: String, value: String)] = []
     ) -> RefusalAnswer {
-        RefusalAnswer(status, OAuthErrorResponse(.invalidRequest, description), headers)
+        RefusalAnswer(status: status, body: OAuthErrorResponse(.invalidRequest, description), headers: headers)
     }
 
     static func invalidScope(_ description: StaticString) -> RefusalAnswer { badRequest(.invalidScope, description) }
@@ -43,11 +35,13 @@ struct RefusalAnswer: Sendable {
     static let useNonce = badRequest(.useDPoPNonce, "The DPoP proof needs the nonce of this answer.")
 
     static let tooMany = RefusalAnswer(
-        .tooManyRequests, OAuthErrorResponse(.temporarilyUnavailable, "There are too many requests."))
+        status: .tooManyRequests,
+        body: OAuthErrorResponse(.temporarilyUnavailable, "There are too many requests."))
 
     static let unavailable = RefusalAnswer(
-        .serviceUnavailable,
-        OAuthErrorResponse(.temporarilyUnavailable, "The service is temporarily unavailable."), [("Retry-After", "1")])
+        status: .serviceUnavailable,
+        body: OAuthErrorResponse(.temporarilyUnavailable, "The service is temporarily unavailable."),
+        headers: [("Retry-After", "1")])
 }
 
 /// Answers of several rows.

@@ -68,7 +68,6 @@ package enum AssertionSignature {
     package static let algorithms: Set<SignatureAlgorithm> = [.es256, .ps256, .rs256]
 }
 
-/// The key that verifies an assertion.
 enum AssertionKey {
     case registered(JSONWebKey)
     /// The client has no usable key. The decoy costs a verification under the same algorithm, so the response time does
@@ -176,8 +175,7 @@ extension PresentedAssertion {
         let (claims, id) = (token.claims, client.id)
         guard claims.string("iss")?.hasSameOctets(as: id.string) == true else { throw .assertionIssuer }
         guard claims.string("sub")?.hasSameOctets(as: id.string) == true else { throw .assertionSubject }
-        let audience = claims.string("aud").map { [$0] } ?? claims.strings("aud")
-        guard let audience, (1...names.count).contains(audience.count),
+        guard let audience = claims.oneOrMoreStrings("aud"), (1...names.count).contains(audience.count),
             audience.allSatisfy({ names.contains(where: $0.hasSameOctets) })
         else { throw .assertionAudience }
         let until = try Self.expiry(claims, within: client.assertionLifetime, at: now).adding(Self.skew)
@@ -192,20 +190,16 @@ extension PresentedAssertion {
         _ claims: JSONObject, within longestLife: Seconds, at now: UnixTime
     ) throws(ClientRefusal) -> UnixTime {
         let latestNow = now.adding(skew)
-        guard let expiry = time("exp", of: claims), now < expiry.adding(skew),
+        guard let expiry = claims.time("exp"), now < expiry.adding(skew),
             expiry <= latestNow.adding(longestLife)
         else { throw .assertionExpiry }
         if claims.contains("nbf") {
-            guard let notBefore = time("nbf", of: claims), notBefore <= latestNow else { throw .assertionNotBefore }
+            guard let notBefore = claims.time("nbf"), notBefore <= latestNow else { throw .assertionNotBefore }
         }
         if claims.contains("iat") {
-            guard let issuedAt = time("iat", of: claims), issuedAt <= latestNow else { throw .assertionIssuedAt }
+            guard let issuedAt = claims.time("iat"), issuedAt <= latestNow else { throw .assertionIssuedAt }
             guard expiry <= issuedAt.adding(longestLife) else { throw .assertionExpiry }
         }
         return expiry
-    }
-
-    private static func time(_ name: String, of claims: JSONObject) -> UnixTime? {
-        claims.number(name)?.wholeSeconds.map(UnixTime.init(seconds:))
     }
 }

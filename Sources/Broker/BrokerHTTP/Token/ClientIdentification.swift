@@ -132,7 +132,6 @@ enum ClientCredential: Sendable {
     case assertion(Result<ClientAssertion, ClientRefusal>)
 }
 
-/// Verifies the credentials of clients.
 struct ClientAuthenticator: Sendable {
     /// The broker's own: the audience of assertions.
     let issuer: Issuer
@@ -142,7 +141,6 @@ struct ClientAuthenticator: Sendable {
     let keys: ClientKeySets
     let clock: any WallClock
 
-    /// The result for a credential.
     enum Finding: Sendable {
         case good
         /// Good, unless it was used before.

@@ -11,7 +11,9 @@ struct PresentedClient: Sendable {
     let id: String
     let credential: ClientCredential?
     let usedAuthorization: Bool
+}
 
+extension PresentedClient {
     var method: Client.Authentication {
         switch credential {
         case nil: .none
@@ -41,12 +43,6 @@ struct PresentedClient: Sendable {
                 id: basic.clientID, credential: basic.clientSecret.map(ClientCredential.secret),
                 usedAuthorization: true)
         }
-    }
-
-    private init(id: String, credential: ClientCredential?, usedAuthorization: Bool) {
-        self.id = id
-        self.credential = credential
-        self.usedAuthorization = usedAuthorization
     }
 
     /// Half an assertion also counts as an attempt to authenticate.

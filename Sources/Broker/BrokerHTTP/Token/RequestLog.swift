@@ -111,9 +111,5 @@ extension TraceContext {
 
 extension Duration {
     /// Whole microseconds; saturates.
-    var microseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
-        return overflow ? .max : product + attoseconds / 1_000_000_000_000
-    }
+    var microseconds: Int64 { nanoseconds / 1000 }
 }

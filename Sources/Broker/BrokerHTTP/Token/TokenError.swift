@@ -66,12 +66,12 @@ extension GrantError where Refusal == BrokerHTTP.Refusal {
 
 extension HTTPAnswer {
     init(_ error: TokenError) {
-        switch error {
-        case .invalidIDToken(let defect): self.init(Refusal.subjectToken(defect).answer)
-        case .refused(let refusal): self.init(refusal.answer)
-        case .limited(let limited): self.init(Refusal.rate(limited).answer)
-        case .outage: self = .unavailable
-        case .broken: self = .failed
+        if let refusal = error.refusal {
+            self.init(refusal.answer)
+        } else if case .outage = error {
+            self = .unavailable
+        } else {
+            self = .failed
         }
     }
 

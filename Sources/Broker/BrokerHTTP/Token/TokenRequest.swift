@@ -50,7 +50,6 @@ struct TokenRequestReader {
     var trace: UniqueID?
     let issuers: [IssuerPolicy]
 
-    /// The grant that a form asks for.
     static func grantType(_ form: FormParameters) throws(Refusal) -> GrantType {
         guard let text = form[Parameter.grantType] else { throw .parameter(.grantTypeMissing) }
         guard let grantType = GrantType(octets: text) else { throw .parameter(.grantTypeUnknown) }
@@ -150,8 +149,8 @@ struct TokenRequestReader {
         if typeIsHyphenated { try admitHyphen(at: issuer, profile) }
         return EnrolmentRequest(
             requestID: requestID, client: client, issuer: issuer, idToken: SubjectToken(subjectToken),
-            device: try device(deviceID, .actorTokenMalformed), scope: scope, proof: proof, assertion: assertion,
-            trace: trace)
+            device: try DeviceValue.id(deviceID, else: .actorTokenMalformed), scope: scope, proof: proof,
+            assertion: assertion, trace: trace)
     }
 
     /// RFC 6749 §4.1.3, RFC 7636 §4.5, Native SSO §3.2 and the 2018 profile.
@@ -179,7 +178,8 @@ struct TokenRequestReader {
         if let profile, !issuer.profiles.contains(profile) { throw .request(.profileNotEnabledForCode) }
         return CodeRequest(
             requestID: requestID, client: client, issuer: issuer, code: code,
-            device: try device(deviceID, .deviceIDMalformed), scope: scope, proof: proof, origin: origin, trace: trace)
+            device: try DeviceValue.id(deviceID, else: .deviceIDMalformed), scope: scope, proof: proof, origin: origin,
+            trace: trace)
     }
 
     /// RFC 6749 §6.
@@ -320,8 +320,11 @@ struct TokenRequestReader {
     private func admitHyphen(at issuer: IssuerPolicy, _ profile: Profile) throws(Refusal) {
         guard issuer.acceptsHyphenatedIDTokenType, profile == .deviceID else { throw .request(.hyphenatedTokenType) }
     }
+}
 
-    private func device(_ text: String?, _ refusal: RequestRefusal) throws(Refusal) -> DeviceValue? {
+extension DeviceValue {
+    /// A device identifier, if there is one.
+    static func id(_ text: String?, else refusal: RequestRefusal) throws(Refusal) -> DeviceValue? {
         guard let text else { return nil }
         guard let device = DeviceValue(text, profile: .deviceID) else { throw .request(refusal) }
         return device

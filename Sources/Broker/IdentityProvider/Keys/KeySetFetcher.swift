@@ -16,7 +16,6 @@ package struct FetchedKeySet: Sendable {
     package var endpoints = ProviderEndpoints()
 }
 
-/// Fetches the key set of one issuer from its ``KeySource``.
 package struct KeySetFetcher: KeySetFetching {
     private let issuer: Issuer
     private let source: KeySource
@@ -39,7 +38,7 @@ package struct KeySetFetcher: KeySetFetching {
                 keys: try Self.keys(try await documents.get(metadata.jwksURI)),
                 endpoints: metadata.endpoints.trusting(url.host))
         case .keySet(let url): return FetchedKeySet(keys: try Self.keys(try await documents.get(url)))
-        case .file(let path): return FetchedKeySet(keys: try Self.keys(try KeySetFile.read(path)))
+        case .file(let path): return FetchedKeySet(keys: try Self.keys(try Self.read(path)))
         }
     }
 
@@ -49,6 +48,17 @@ package struct KeySetFetcher: KeySetFetching {
         } catch {
             throw .keySet(error)
         }
+    }
+
+    /// Its keys can sign logins, so at every read it must be a regular file that is not world-writable.
+    private static func read(_ path: String) throws(KeySetFetchError) -> [UInt8] {
+        do throws(RegularFile.Failure) {
+            let file = try RegularFile.read(path, limit: JSONWebKeySet.largestDocument)
+            if !file.isWritableByAnyone { return file.octets }
+        } catch {
+            if case .tooLong = error { throw .tooLarge }
+        }
+        throw .unreadableFile
     }
 
     /// Fetched each time: an older document may be outdated.
@@ -71,20 +81,6 @@ package enum KeySource: Sendable, Hashable {
     case keySet(ProviderURL)
     /// A local file, for a broker without outgoing connections.
     case file(path: String)
-}
-
-/// Reads a key set from a local file. Its keys can sign logins, so at every read it must be a regular file that is
-/// not world-writable.
-enum KeySetFile {
-    static func read(_ path: String) throws(KeySetFetchError) -> [UInt8] {
-        do throws(RegularFile.Failure) {
-            let file = try RegularFile.read(path, limit: JSONWebKeySet.largestDocument)
-            if !file.isWritableByAnyone { return file.octets }
-        } catch {
-            if case .tooLong = error { throw .tooLarge }
-        }
-        throw .unreadableFile
-    }
 }
 
 /// Why a key set could not be loaded. Always an outage, never a refusal; the known keys stay in use.

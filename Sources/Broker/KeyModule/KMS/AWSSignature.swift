@@ -7,14 +7,10 @@ package struct AWSCredentials: Sendable, Hashable, Redacted {
     let accessKey: String
     let secretKey: String
     /// Of temporary credentials.
-    let sessionToken: String?
+    var sessionToken: String?
+}
 
-    package init(accessKey: String, secretKey: String, sessionToken: String? = nil) {
-        self.accessKey = accessKey
-        self.secretKey = secretKey
-        self.sessionToken = sessionToken
-    }
-
+extension AWSCredentials {
     /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and, for temporary credentials, `AWS_SESSION_TOKEN`.
     package init(environment: [String: String]) throws(KMSDefect) {
         let names = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]

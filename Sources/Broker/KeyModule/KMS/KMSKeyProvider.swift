@@ -62,7 +62,7 @@ package struct KMSKeyProvider: KeyProvider {
     package func publicKey(_ record: KeyRecord) async throws(KeyError) -> JSONWebKey {
         guard case .signing(let id)? = KMSReference(record.reference) else { return try file(record).publicKey(record) }
         let key = try await KMSSigningKey.publicKey(id, record.algorithm, KMSKeyKind(record.algorithm), client)
-        try Self.check(Base64URL.encode(key.thumbprint), record)
+        try record.check(Base64URL.encode(key.thumbprint), at: record.providerName)
         return key
     }
 
@@ -72,7 +72,7 @@ package struct KMSKeyProvider: KeyProvider {
             throw .badReference(record.reference)
         }
         let key = try await KMSSigningKey(id, record.algorithm, KMSKeyKind(record.algorithm), client)
-        try Self.check(Base64URL.encode(key.publicKey.thumbprint), record)
+        try record.check(Base64URL.encode(key.publicKey.thumbprint), at: record.providerName)
         return key
     }
 
@@ -98,7 +98,7 @@ package struct KMSKeyProvider: KeyProvider {
             return octets.count
         }
         let key = try MACKey(secret, path: name)
-        try Self.check(try key.checkValue(), record)
+        try record.check(try key.checkValue(), at: record.providerName)
         return key
     }
 
@@ -140,12 +140,6 @@ package struct KMSKeyProvider: KeyProvider {
     /// KMS unwraps a key only for the name that it was wrapped for: a row of the registry cannot give it another use.
     private static func context(_ name: String, _ json: inout JSONWriter) {
         json.member("EncryptionContext", object: { json in json.member("native-sso", name) })
-    }
-
-    private static func check(_ kid: String, _ record: KeyRecord) throws(KeyError) {
-        guard kid.hasSameOctets(as: record.kid) else {
-            throw .otherKey(path: record.providerName, expected: record.kid, found: kid)
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 import COpenSSL
 import JOSE
 import NativeSSO
+import StrictCoding
 
 /// A signing key in this process.
 ///
@@ -9,7 +10,7 @@ import NativeSSO
 ///
 /// `@unchecked Sendable`: `template` is set up once and then only copied; each signature uses its own copy. A copy
 /// costs a tenth less than a new context, and unlike a shared context it needs no lock.
-@safe final class EVPSigningKey: SigningKey, CustomStringConvertible, CustomReflectable, @unchecked Sendable {
+@safe final class EVPSigningKey: SigningKey, Redacted, @unchecked Sendable {
     let publicKey: JSONWebKey
     let algorithm: KeyAlgorithm
     private let key: EVPKey
@@ -89,7 +90,4 @@ import NativeSSO
         guard fits else { throw .openSSL("BN_bn2binpad") }
         return octets
     }
-
-    var description: String { "****" }
-    var customMirror: Mirror { Mirror(self, children: [:]) }
 }

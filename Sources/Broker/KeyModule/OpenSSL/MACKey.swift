@@ -52,7 +52,7 @@ import StrictCoding
 ///
 /// Uses OpenSSL, because swift-crypto would copy the key into the ordinary heap; here it stays in the locked heap
 /// (``SecureBytes``). This costs less than a microsecond per tag.
-package struct MACKey: MessageAuthenticator, CustomStringConvertible, CustomReflectable {
+package struct MACKey: MessageAuthenticator, Redacted {
     private let secret: SecureBytes
 
     static let count = 32
@@ -88,7 +88,4 @@ package struct MACKey: MessageAuthenticator, CustomStringConvertible, CustomRefl
     func checkValue() throws(KeyError) -> String {
         Base64URL.encode(try tag(Self.checkMessage))
     }
-
-    package var description: String { "****" }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

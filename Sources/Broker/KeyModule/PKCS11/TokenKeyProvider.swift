@@ -68,10 +68,7 @@ package struct TokenKeyProvider: KeyProvider {
     package func signingKey(_ record: KeyRecord) async throws(KeyError) -> any SigningKey {
         guard let label = TokenReference.label(in: record.reference) else { return try files.signingKey(record) }
         let key = try await TokenSigningKey(label, record.algorithm, TokenKeyKind(record.algorithm), token)
-        let kid = Base64URL.encode(key.publicKey.thumbprint)
-        guard kid.hasSameOctets(as: record.kid) else {
-            throw .otherKey(path: record.reference, expected: record.kid, found: kid)
-        }
+        try record.check(Base64URL.encode(key.publicKey.thumbprint), at: record.reference)
         return key
     }
 
@@ -81,10 +78,7 @@ package struct TokenKeyProvider: KeyProvider {
             throw .algorithmDoesNotFit(record.algorithm, record.use)
         }
         let key = TokenMACKey(label: label, token: token)
-        let kid = Base64URL.encode(try await key.tag(MACKey.checkMessage))
-        guard kid.hasSameOctets(as: record.kid) else {
-            throw .otherKey(path: record.reference, expected: record.kid, found: kid)
-        }
+        try record.check(Base64URL.encode(try await key.tag(MACKey.checkMessage)), at: record.reference)
         return key
     }
 
@@ -164,7 +158,6 @@ struct TokenKeyKind: Sendable {
         isPSS ? ck_rsa_pkcs_pss_params(hash_alg: CKM_SHA256, mgf: CKG_MGF1_SHA256, s_len: 32) : nil
     }
 
-    /// The public key with this label.
     func publicParameters(_ label: String, _ session: TokenSession) throws(TokenDefect) -> JSONWebKey.Parameters {
         guard let object = try session.objects(CKO_PUBLIC_KEY, label).first else { throw .noKey(label: label) }
         let type = try session.attribute(CKA_KEY_TYPE, of: object)
@@ -188,7 +181,6 @@ struct TokenKeyKind: Sendable {
     }
 }
 
-/// A MAC key in a token.
 struct TokenMACKey: MessageAuthenticator {
     let label: String
     let token: Token
@@ -202,7 +194,6 @@ struct TokenMACKey: MessageAuthenticator {
     }
 }
 
-/// A signing key in a token.
 struct TokenSigningKey: SigningKey {
     let publicKey: JSONWebKey
     let algorithm: KeyAlgorithm

@@ -97,15 +97,11 @@ final class SignerKeys: Sendable {
             let loaded: Loaded
             if let present { loaded = present } else { loaded = try await load(record, request.key) }
             if request.operation == .load {
-                let key: JSONWebKey
                 switch loaded.key {
-                case .signing(let signing, _): key = signing.publicKey
-                case .published(let published): key = published
+                case .signing(let signing, _): return (.done, signing.publicKey.json.octets)
+                case .published(let published): return (.done, published.json.octets)
                 case .mac: return (.done, [])
                 }
-                var json = JSONWriter()
-                json.value(.object(key.json))
-                return (.done, json.bytes)
             }
             if let reason = refusal(of: request, by: loaded) { return refuse(request, record, user, reason) }
             let octets: [UInt8]

@@ -122,7 +122,6 @@ struct FrameReader {
 
 /// Why the signer, or a key behind it, is unusable.
 package enum SignerDefect: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The socket cannot be used.
     case socket(path: String, reason: String)
     /// The connection ended while calls waited.
     case lost(path: String)

@@ -85,7 +85,6 @@ package final class SignerServer: Sendable {
     }
 }
 
-/// One connection of a broker.
 private final class SignerConnection: Sendable {
     private let socket: SignerSocket
     private let user: UInt32

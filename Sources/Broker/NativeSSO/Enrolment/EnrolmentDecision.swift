@@ -80,7 +80,6 @@ package struct EnrolmentChecks: Sendable {
     }
 }
 
-/// Why an enrolment is refused.
 package enum EnrolmentRefusal: Error, Sendable, CaseIterable {
     /// The client's assertion was used before, at any replica. RFC 7523 §3, 7.
     case assertionReplayed

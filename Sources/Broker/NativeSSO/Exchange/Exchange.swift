@@ -123,35 +123,21 @@ package struct TokenAnswer: Sendable, Redacted {
 
     package let accessToken: String
     /// `nil`: this is not the answer to a token exchange.
-    package let issued: Issued?
+    package var issued: Issued?
     /// Whether it is bound to the key of the request's proof, so that `token_type` is `DPoP`. RFC 9449 §5.
-    package let isBound: Bool
+    package var isBound = false
     /// `nil` if the token is an identity provider's, and its answer had no lifetime.
     package let expiresIn: Seconds?
     /// `nil`: no scope was requested and this broker issues no access token, or the IdP named none.
     package let scope: String?
-    package let refreshToken: String?
-    package let idToken: String?
+    package var refreshToken: String?
+    package var idToken: String?
     /// The IdP's id_token beside this broker's. Only in the answer to a code.
-    package let providerIDToken: String?
-    package let deviceSecret: String?
+    package var providerIDToken: String?
+    package var deviceSecret: String?
+}
 
-    package init(
-        accessToken: String, issued: Issued? = nil, isBound: Bool = false, expiresIn: Seconds?, scope: String?,
-        refreshToken: String? = nil, idToken: String? = nil, providerIDToken: String? = nil,
-        deviceSecret: String? = nil
-    ) {
-        self.accessToken = accessToken
-        self.issued = issued
-        self.isBound = isBound
-        self.expiresIn = expiresIn
-        self.scope = scope
-        self.refreshToken = refreshToken
-        self.idToken = idToken
-        self.providerIDToken = providerIDToken
-        self.deviceSecret = deviceSecret
-    }
-
+extension TokenAnswer {
     /// The identity provider's answer to a code.
     package init(_ tokens: ProviderTokens) {
         self.init(

@@ -102,7 +102,6 @@ package enum HandoffRefusal: Error, Sendable, CaseIterable {
     case codeUsed
     /// The code is for another web app.
     case otherClient
-    /// The code is for another origin.
     case otherOrigin
     /// The verifier does not fit the challenge: another browser began the hand-off.
     case wrongVerifier

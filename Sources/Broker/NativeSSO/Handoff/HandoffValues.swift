@@ -21,7 +21,6 @@ package struct HandoffCode: Sendable, Redacted {
         secret = text
     }
 
-    /// A new code.
     init(using randomness: inout some RandomNumberGenerator) {
         let octets = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &randomness) }
         secret = Self.prefix + Base64URL.encode(octets)

@@ -1,7 +1,6 @@
 import Crypto
 import StrictCoding
 
-/// A registered client.
 package struct Client: Sendable, Hashable {
     /// How the client authenticates at the token endpoint. RFC 6749 §2.3. The broker accepts no other method from it.
     package enum Authentication: String, Sendable, CaseIterable {

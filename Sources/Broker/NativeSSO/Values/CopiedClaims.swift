@@ -34,7 +34,7 @@ package struct CopiedClaims: Sendable, Equatable {
             guard let value = idToken[name] else { continue }
             var longer = claims
             longer.object[name] = value
-            if longer.json.count <= maximumSize { claims = longer } else { leftOut.append(name) }
+            if longer.object.octets.count <= maximumSize { claims = longer } else { leftOut.append(name) }
         }
         return (claims, leftOut)
     }
@@ -50,11 +50,5 @@ package struct CopiedClaims: Sendable, Equatable {
     }
 
     /// One JSON object; `nil`: there are no claims.
-    package var text: String? { object.isEmpty ? nil : String(decoding: json, as: UTF8.self) }
-
-    private var json: [UInt8] {
-        var json = JSONWriter()
-        json.value(.object(object))
-        return json.bytes
-    }
+    package var text: String? { object.isEmpty ? nil : String(decoding: object.octets, as: UTF8.self) }
 }

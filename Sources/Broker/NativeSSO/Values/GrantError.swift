@@ -89,7 +89,6 @@ package struct Outage: Error, Sendable, CustomStringConvertible {
     package var description: String { "\(component.rawValue): \(detail)" }
 }
 
-/// Why a port failed.
 package enum PortError: Error, Sendable {
     case outage(Outage)
     /// A defect: two parts of the broker, or the broker and its database, disagree. Becomes a 500.

@@ -1,3 +1,5 @@
+package import StrictCoding
+
 /// An instant in whole seconds since 1970-01-01T00:00:00Z: JWT's `NumericDate` (RFC 7519 §2) without its fraction.
 package struct UnixTime: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let seconds: Int64
@@ -19,6 +21,11 @@ package struct UnixTime: Hashable, Comparable, Sendable, CustomStringConvertible
     }
 
     package var description: String { String(seconds) }
+}
+
+extension JSONObject {
+    /// A NumericDate, rounded down; `nil` if it is absent, not one, or does not fit.
+    package func time(_ name: String) -> UnixTime? { number(name)?.wholeSeconds.map(UnixTime.init(seconds:)) }
 }
 
 /// A span of whole seconds, the unit of `expires_in` and of every lifetime in the configuration.

@@ -1,6 +1,5 @@
 import DequeModule
 
-/// A call that waits for a connection.
 protocol QueuedCall: AnyObject, Sendable {
     /// Each statement has its own queue.
     var statement: Statement { get }

@@ -227,7 +227,6 @@ final class LaneCore<Call: QueuedCall>: Sendable {
 private struct LaneState<Call: QueuedCall>: Sendable {
     var queues = CallQueues<Call>()
     var turns: LaneTurns
-    /// Running threads.
     var threads = 0
     var isClosed = false
     /// The watch thread checks the queue periodically; and a call was queued since its last check.

@@ -3,7 +3,6 @@ import PostgresClient
 
 /// An account that an IdP disabled by a security event (RISC), as shown to an operator.
 package struct DisabledAccount: Sendable, Hashable {
-    /// The IdP.
     package let issuer: Issuer
     /// `sub` as the IdP writes it.
     package let subject: Subject
@@ -63,8 +62,6 @@ extension Administration {
 }
 
 enum AccountStatements {
-    static let all = [select, enable]
-
     // $1 issuer, $2 subject, each NULL: all. $3 limit. After $4 seconds since 1970, $5 issuer and $6 subject; NULL: the first.
     static let select = Statement(
         """

@@ -53,10 +53,9 @@ package struct AuditSelection: Sendable, Hashable {
     package var client: ClientID?
     /// Row ids of sessions.
     package var sessions: [UniqueID]?
-    /// A part of any field, in lower or upper case. Only ``Administration/auditInOrder(_:)`` reads it.
+    /// A part of any field, in lower or upper case.
     package var text: String?
-    /// Transactions that recorded events, from the first one up to, and without, the second. Only
-    /// ``Administration/auditInOrder(_:)`` reads them.
+    /// Transactions that recorded events, from the first one up to, and without, the second.
     package var transactions: Range<Int64>?
 
     package init(
@@ -69,15 +68,6 @@ package struct AuditSelection: Sendable, Hashable {
         self.client = client
         self.sessions = sessions
     }
-
-    /// $1 to $5 of ``AuditListStatements/list`` and ``AuditListStatements/inOrder``.
-    fileprivate var parameters: [PostgresValue] {
-        [
-            from.map { .timestamp($0.microseconds) } ?? .null, until.map { .timestamp($0.microseconds) } ?? .null,
-            .optionalText(kind?.rawValue), .optionalText(client?.string),
-            sessions.map { .uuidArray($0.map(\.octets)) } ?? .null,
-        ]
-    }
 }
 
 extension Administration {
@@ -88,26 +78,29 @@ extension Administration {
     }
 
     /// At most `limit` events, newest first.
-    /// - Parameter position: Return only events before this one, to continue a listing.
+    /// - Parameters:
+    ///   - limit: `nil`: all. Then bound them by an interval, because all are in memory at once.
+    ///   - position: Return only events before this one, to continue a listing.
     package func audit(
-        _ selection: AuditSelection, limit: Int64, before position: AuditRecord.Position? = nil
+        _ selection: AuditSelection, limit: Int64?, before position: AuditRecord.Position? = nil
     ) async throws(AdministrationError) -> [AuditRecord] {
         try await rows(
             AuditListStatements.list,
-            selection.parameters + [
-                .int64(limit), position.map { .timestamp($0.microseconds) } ?? .null,
+            [
+                selection.from.map { .timestamp($0.microseconds) } ?? .null,
+                selection.until.map { .timestamp($0.microseconds) } ?? .null,
+                .optionalText(selection.kind?.rawValue), .optionalText(selection.client?.string),
+                selection.sessions.map { .uuidArray($0.map(\.octets)) } ?? .null,
+                .optionalInt64(limit), position.map { .timestamp($0.microseconds) } ?? .null,
                 .optionalInt64(position?.partition), .optionalText(position?.row),
+                .optionalText(selection.text), .optionalInt64(selection.transactions?.lowerBound),
+                .optionalInt64(selection.transactions?.upperBound),
             ], AuditListStatements.record)
     }
 
     /// The events of one selection, by time. Bound them by an interval: all are in memory at once.
     package func auditInOrder(_ selection: AuditSelection) async throws(AdministrationError) -> [AuditRecord] {
-        try await rows(
-            AuditListStatements.inOrder,
-            selection.parameters + [
-                .optionalText(selection.text), .optionalInt64(selection.transactions?.lowerBound),
-                .optionalInt64(selection.transactions?.upperBound),
-            ], AuditListStatements.record)
+        try await audit(selection, limit: nil).reversed()
     }
 
     /// The first transaction that may still record something. Everything that earlier ones recorded can be seen.
@@ -117,8 +110,6 @@ extension Administration {
 }
 
 enum AuditListStatements {
-    static let all = [byRequest, list, inOrder, horizon]
-
     /// $1 request, $2 limit.
     static let byRequest = Statement(
         """
@@ -126,7 +117,8 @@ enum AuditListStatements {
         ORDER BY a.kind = 'session_ended', a.occurred_at, a.partition, a.place LIMIT $2
         """)
 
-    /// $1 from, $2 until, $3 kind, $4 client, $5 sessions, $6 limit, $7 to $9 before which row.
+    /// $1 from, $2 until, $3 kind, $4 client, $5 sessions, $6 limit, $7 to $9 before which row, $10 text, $11 and $12
+    /// transactions.
     static let list = Statement(
         """
         SELECT a.*, a.place::text FROM native_sso.audit_line a
@@ -137,21 +129,10 @@ enum AuditListStatements {
             AND ($5::uuid[] IS NULL OR a.session_id = ANY ($5))
             AND ($7::timestamptz IS NULL
                 OR (a.occurred_at, a.partition, a.place) < ($7::timestamptz, $8::bigint, $9::text::tid))
+            AND ($11::bigint IS NULL OR a.recorded_in >= $11) AND ($12::bigint IS NULL OR a.recorded_in < $12)
+            AND ($10::text IS NULL OR strpos(lower(concat_ws(' ', a.kind, a.request_id, a.client_id, a.session_id, a.grant_id,
+                a.reason, a.actor, a.details, a.trace_id, a.issuer, a.sid, a.source_client_id)), lower($10)) > 0)
         ORDER BY a.occurred_at DESC, a.partition DESC, a.place DESC LIMIT $6
-        """)
-
-    /// $1 to $5 as above, $6 text, $7 and $8 transactions.
-    static let inOrder = Statement(
-        """
-        SELECT a.*, a.place::text FROM native_sso.audit_line a
-        WHERE a.occurred_at >= coalesce($1, '-infinity'::timestamptz)
-            AND a.occurred_at < coalesce($2, 'infinity'::timestamptz)
-            AND ($3::text IS NULL OR a.kind = $3) AND ($4::text IS NULL OR a.client_id = $4)
-            AND ($5::uuid[] IS NULL OR a.session_id = ANY ($5))
-            AND ($7::bigint IS NULL OR a.recorded_in >= $7) AND ($8::bigint IS NULL OR a.recorded_in < $8)
-            AND ($6::text IS NULL OR strpos(lower(concat_ws(' ', a.kind, a.request_id, a.client_id, a.session_id, a.grant_id,
-                a.reason, a.actor, a.details, a.trace_id, a.issuer, a.sid, a.source_client_id)), lower($6)) > 0)
-        ORDER BY a.occurred_at, a.partition, a.place
         """)
 
     static let horizon = Statement("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint")

@@ -45,8 +45,6 @@ extension Administration {
             orElse: .notFound("client \(client)"))
     }
 
-    static let clientStatements = [insertClient, updateClient, deleteClient]
-
     private static let insertClient = Statement(
         """
         INSERT INTO native_sso.client (

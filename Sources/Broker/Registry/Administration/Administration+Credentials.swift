@@ -51,8 +51,6 @@ extension Administration {
             orElse: .notFound("key \(id) of client \(client)"))
     }
 
-    static let credentialStatements = [insertSecret, deleteSecret, insertKey, deleteKey]
-
     /// Uses the first free slot of two.
     private static let insertSecret = Statement(
         """

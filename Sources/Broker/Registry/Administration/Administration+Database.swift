@@ -57,6 +57,4 @@ package enum DatabaseStatements {
         ORDER BY a.accepted_at DESC LIMIT 1
         RETURNING system_identifier, replaced_system
         """)
-
-    static let all = [acceptances, identity, accept]
 }

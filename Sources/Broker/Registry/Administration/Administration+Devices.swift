@@ -76,8 +76,6 @@ extension Administration {
 }
 
 enum DeviceStatements {
-    static let all = [select, block, unblock, unpin]
-
     // $1 issuer, $2 digest.
     static let select = Statement(
         """

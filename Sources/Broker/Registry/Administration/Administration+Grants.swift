@@ -1,7 +1,6 @@
 package import NativeSSO
 import PostgresClient
 
-/// A filter on grants.
 package enum GrantSelection: Sendable, Hashable {
     case grant(UniqueID)
     /// By the session's row id.
@@ -12,7 +11,6 @@ package enum GrantSelection: Sendable, Hashable {
     case client(ClientID)
 }
 
-/// A grant with its session.
 package struct GrantRecord: Sendable, Hashable {
     package let id: UniqueID
     package let client: ClientID
@@ -84,8 +82,6 @@ extension Administration {
 }
 
 enum GrantStatements {
-    static let all = [list, revoke]
-
     /// A marked grant has the end of the grant as `rotated_at`: see `mark_unanswered`.
     ///
     /// $1 only live ones, $2 limit or NULL, $3 before which row. The others are filters; NULL matches all: $4 grant,

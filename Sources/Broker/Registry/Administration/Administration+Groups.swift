@@ -186,8 +186,6 @@ extension Administration {
             orElse: .notFound("client \(client) in group \(group)"))
     }
 
-    static let groupStatements = [selectGroups, selectMembers, insertGroup, deleteGroup, upsertMember, deleteMember]
-
     static let selectGroups = Statement("SELECT group_id::text, issuer FROM native_sso.sharing_group ORDER BY group_id")
     static let selectMembers = Statement(
         """

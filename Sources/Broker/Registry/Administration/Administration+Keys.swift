@@ -49,8 +49,6 @@ extension Administration {
 /// token with the newer key. The statements allow for both. `mark_unanswered` moves `rotated_at` to the end of the grant:
 /// any key may have made the token that its app holds.
 enum KeyDependentStatements {
-    static let all = [count, families]
-
     /// $1 kid, $2 use, $3 algorithm, $4 lifetime of access tokens in seconds.
     static let count = Statement(
         """

@@ -32,8 +32,6 @@ extension Administration {
 }
 
 enum SuspensionStatements {
-    static let all = [select, insert, delete]
-
     static let select = Statement(
         "SELECT issuer::text, suspended_at FROM native_sso.suspended_provider ORDER BY issuer")
     static let insert = Statement(

@@ -36,7 +36,7 @@ extension Administration {
                 for change in changes { events.append(try change.run(in: transaction)) }
                 try Self.manage(managed, file, in: transaction)
                 events.append((.registryApplied, [("file", file), ("changes", String(changes.count))]))
-                _ = try transaction.query(AdministrativeAct.recordAll, act.parameters(events))
+                _ = try transaction.query(AdministrativeAct.record, act.parameters(events))
                 return current
             }
         } catch {

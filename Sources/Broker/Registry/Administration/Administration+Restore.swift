@@ -21,7 +21,6 @@ package struct EventLookup: Sendable {
 extension Administration {
     private static let batch = 1000
 
-    /// The requests that the audit knows.
     package func known(_ requests: Set<UniqueID>) async throws(AdministrationError) -> Set<UniqueID> {
         Set(try await inBatches(requests, RestoreStatements.known) { try $0.uniqueID(0) })
     }
@@ -75,7 +74,7 @@ extension Administration {
     /// Records that an operator has compared the database with a journal: brokers serve again.
     package func recordRestoreCheck(lost: Int, _ act: AdministrativeAct) async throws(AdministrationError) {
         _ = try await rows(
-            AdministrativeAct.record, act.parameters(kind: .restoreChecked, details: [("lost", String(lost))])
+            AdministrativeAct.record, act.parameters([(.restoreChecked, [("lost", String(lost))])])
         ) { _ in }
     }
 
@@ -96,8 +95,6 @@ extension Administration {
 }
 
 enum RestoreStatements {
-    static let all = [lacks, known, sessions, grants, logout]
-
     /// $1 request, $2 its instant.
     static let lacks = Statement("SELECT native_sso.lacks_event($1, $2)")
     /// $1 requests.

@@ -37,7 +37,7 @@ extension Administration {
         try await Self.database { () async throws(PostgresError) in
             guard let report = try await Sweeper(database: pool).sweep(unlessWithin: 0) else { return nil }
             let details = report.counts.map { ($0.name, "\($0.count)") }
-            _ = try await pool.query(AdministrativeAct.record, act.parameters(kind: .swept, details: details))
+            _ = try await pool.query(AdministrativeAct.record, act.parameters([(.swept, details)]))
             return report
         }
     }
@@ -112,6 +112,4 @@ enum RetentionStatements {
         UPDATE native_sso.retention SET session_days = coalesce($1, session_days), audit_days = coalesce($2, audit_days)
         RETURNING session_days, audit_days
         """)
-
-    static let all = [begin, count, size, policy, setPolicy] + parts.map(\.statement)
 }

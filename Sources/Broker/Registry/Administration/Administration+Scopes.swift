@@ -50,8 +50,6 @@ extension Administration {
         RegisteredScope(name: try row.text(0), requiresConsent: try row.bool(1))
     }
 
-    static let scopeStatements = [selectScopes, upsertScope, deleteScope]
-
     static let selectScopes = Statement("SELECT name::text, requires_consent FROM native_sso.scope ORDER BY name")
     private static let upsertScope = Statement(
         """

@@ -111,7 +111,6 @@ private struct CheckedSeal: Sendable {
     var name: String { "seal \(seal.number) (events of \(month) up to \(sealedAt))" }
 }
 
-/// The state of one verification.
 private struct AuditCheck {
     let checkpoints: [Int64: AuditCheckpoint]
     /// The seal before the first one that is checked.

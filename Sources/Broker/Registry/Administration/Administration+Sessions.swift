@@ -22,7 +22,6 @@ package struct SessionRecord: Sendable, Hashable {
     package let device: DeviceDigest?
 }
 
-/// A filter on sessions.
 package enum SessionSelection: Sendable {
     /// By the `sid` in the apps' id_tokens or in the IdP's logout tokens, or by the broker's own name of the session.
     case session(Issuer, SessionID)
@@ -127,8 +126,6 @@ extension Administration {
 }
 
 enum SessionStatements {
-    static let all = [list, impact, end, register]
-
     /// For `native_sso.is_named`: issuer, SHA-256 of the `sid`, and the row if the name is the broker's own.
     static func names(_ issuer: Issuer, _ sid: SessionID) -> [PostgresValue] {
         [.text(issuer.string), .bytes(sid.digest), UniqueID(sid.string).map { .uuid($0) } ?? .null]

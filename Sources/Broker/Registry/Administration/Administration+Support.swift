@@ -19,7 +19,6 @@ package enum SupportedSelection: Sendable {
 /// A session as a support desk sees it.
 package struct SupportedSession: Sendable {
     package let id: UniqueID
-    /// The identity provider.
     package let issuer: Issuer
     /// `nil` for a session that ended before the broker first saw it.
     package let subject: Subject?
@@ -74,8 +73,6 @@ extension Administration {
 }
 
 enum SupportStatements {
-    static let all = [find, end, explain]
-
     /// $1 why, $2 IdP, $3 subject, $4 a session, $5 who.
     static let find = Statement(
         """

@@ -52,7 +52,7 @@ package struct Administration: Sendable {
         do throws(PostgresError) {
             changed = try await pool.withTransaction { transaction throws(PostgresError) in
                 guard let (value, details) = try change.run(in: transaction) else { return nil }
-                _ = try transaction.query(AdministrativeAct.record, act.parameters(kind: change.kind, details: details))
+                _ = try transaction.query(AdministrativeAct.record, act.parameters([(change.kind, details)]))
                 return value
             }
         } catch {
@@ -108,20 +108,14 @@ package struct AdministrativeAct: Sendable, Hashable {
         self.requestID = requestID
     }
 
-    static let record = Statement("SELECT native_sso.record_administration($1, $2, $3, $4::text::jsonb, $5)")
-
-    /// The same for many records: $1 kinds, $4 details.
-    static let recordAll = Statement(
+    /// $1 kinds, $2 who, $3 why, $4 details, $5 request.
+    static let record = Statement(
         """
         SELECT native_sso.record_administration(kind, $2, $3, details::jsonb, $5)
         FROM unnest($1::text[], $4::text[]) AS event (kind, details)
         """)
 
-    /// - Parameter details: The changes, by name. Never a secret.
-    func parameters(kind: AuditKind, details: [(String, String)]) -> [PostgresValue] {
-        [.text(kind.rawValue), .text(actor), .optionalText(reason), .text(Self.json(details)), .uuid(requestID)]
-    }
-
+    /// - Parameter events: What changed, by name. Never a secret.
     func parameters(_ events: [(kind: AuditKind, details: [(String, String)])]) -> [PostgresValue] {
         [
             .textArray(events.map(\.kind.rawValue)), .text(actor), .optionalText(reason),

@@ -111,10 +111,6 @@ extension Administration {
 }
 
 enum RegistryFileStatements {
-    static let all = [
-        lockSerial, managers, liveGrants, users, liveCount, manageClients, manageGroups, manageMembers, manageScopes,
-    ]
-
     static let lockSerial = Statement("SELECT serial FROM native_sso.registry_serial FOR UPDATE")
 
     static let managers = Statement(

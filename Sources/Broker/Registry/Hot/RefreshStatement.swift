@@ -30,7 +30,7 @@ enum RefreshStatement {
         parameters.append(asked.scope?.tokens)
         parameters.append(request.proof?.key.string)
         parameters.append(request.client.allowedScope.tokens)
-        parameters.append(asked.keyUse == .changeable)
+        parameters.append(asked.mayChangeKey)
         parameters.append(asked.grace.count)
         parameters.append(asked.lifetimes.refreshGrace.count)
         parameters.append(asked.lifetimes.sessionIdle.count)

@@ -87,18 +87,6 @@ extension PostgresValue {
         try .instant(max(instant, UnixTime(seconds: 0)))
     }
 
-    /// Three parameters: `jkt`, digest, and the seconds for which the registry remembers the proof.
-    static func proof(_ proof: PresentedProof?) -> [PostgresValue] {
-        guard let proof else { return [.null, .null, .null] }
-        return [.text(proof.key.string), .bytes(proof.id.digest), .int64(proof.life.count)]
-    }
-
-    /// Two parameters: digest, and the end of the time for which the registry remembers the assertion.
-    static func assertion(_ assertion: PresentedAssertion?) throws(PortError) -> [PostgresValue] {
-        guard let assertion else { return [.null, .null] }
-        return [.bytes(assertion.id.digest), try .instant(assertion.until)]
-    }
-
     fileprivate static let years1To9999: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
 }
 

@@ -65,9 +65,8 @@ extension BentToken {
     func authenticates(_ client: String, at now: Int64) -> Bool {
         guard signs("ES256", elsewhere: ["logout+jwt", "at+jwt", "dpop+jwt"]), let claims else { return false }
         guard let end = claims.number("exp")?.wholeSeconds, (now - 120...now + 600).contains(end) else { return false }
-        let audience = claims.string("aud").map { [$0] } ?? claims.strings("aud")
-        return claims.string("iss") == client && claims.string("sub") == client && audience == [SampleApps.broker]
-            && claims.string("jti")?.isEmpty == false
+        return claims.string("iss") == client && claims.string("sub") == client
+            && claims.oneOrMoreStrings("aud") == [SampleApps.broker] && claims.string("jti")?.isEmpty == false
     }
 
     /// Whether it can end a session. Back-Channel Logout 1.0 §2.6.

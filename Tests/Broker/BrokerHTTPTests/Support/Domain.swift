@@ -94,8 +94,10 @@ struct Domain: Sendable {
         at now: UnixTime, issuer: Issuer = issuer, audience: [String] = ["app-one"], tokenID: String = "one"
     ) -> LogoutTokenClaims {
         LogoutTokenClaims(
-            issuer: issuer, subject: .session(sessionID), audience: audience.map(ClientID.init(validated:)),
-            issuedAt: now, tokenID: tokenID, refusedAfter: now.adding(360))
+            ProviderSignal(
+                cause: .logoutToken, issuer: issuer, subject: .session(sessionID), effectiveAt: now, signer: issuer,
+                tokenID: tokenID, refusedAfter: now.adding(360)),
+            audience: audience.map(ClientID.init(validated:)))
     }
 
     /// Of ``accessToken(_:type:issuer:key:)``.

@@ -253,6 +253,13 @@ final class LogLines: Sendable {
     }
 }
 
+extension LogFormat {
+    /// One event as it would be written, with its line end.
+    func render(_ event: LogEvent, at time: LogTime = LogTime.system()) -> String {
+        String(decoding: LogLine(self, event, event.metadata ?? [:], time).octets, as: UTF8.self)
+    }
+}
+
 struct TestGauges: MetricSource {
     var samples: [MetricSample] { [.gauge("database_connections", "Open connections.", 7)] }
 }

@@ -61,11 +61,11 @@ extension Readers {
         try hold(strict == nil || strict == claims, "two readings of one logout token")
         try hold(strict != nil || !token.claims.contains("exp"), "lenient in more than a missing exp")
         try hold(!token.claims.contains("nonce"), "an id_token is taken for a logout token")
-        try hold(!claims.audience.isEmpty && !claims.tokenID.isEmpty, "no audience or no jti")
+        try hold(!claims.audience.isEmpty && !claims.signal.tokenID.isEmpty, "no audience or no jti")
         // It is remembered until then: long enough that it cannot be used twice, and not for ever.
-        let latest = now.adding(LogoutTokenClaims.longestLife).adding(LogoutTokenClaims.skew)
-            .adding(LogoutTokenClaims.skew)
-        try hold(claims.refusedAfter >= now && claims.refusedAfter <= latest, "good until \(claims.refusedAfter)")
+        let latest = now.adding(LogoutTokenClaims.longestLife).adding(.minutes(2))
+        let last = claims.signal.refusedAfter
+        try hold(last >= now && last <= latest, "good until \(last)")
         let again = try signed(written(token.claims)).map {
             try LogoutTokenClaims($0, issuer: issuer, policy: lenient, at: now)
         }

@@ -99,3 +99,7 @@ import Testing
         #expect(fixture.register.settlements.filter { $0 == .released }.count == 4)
     }
 }
+
+extension CodeEnrolment {
+    fileprivate var codesInFlight: Int { slots.count(at: EnrolmentFixture.issuer) }
+}

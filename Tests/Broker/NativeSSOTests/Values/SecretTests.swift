@@ -1,6 +1,6 @@
 import BrokerTesting
 import RegistryConformance
-import NativeSSO
+@testable import NativeSSO
 import Testing
 
 /// No log line shows a secret: not by interpolation, not by reflection, not inside another value.

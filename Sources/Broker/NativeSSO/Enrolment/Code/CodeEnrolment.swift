@@ -21,7 +21,7 @@ package struct CodeEnrolment: Sendable {
     private let orphans: OrphanedTokens
     private let pending: PendingCodes
     private let pauses: CodePauses
-    private let slots: RelaySlots
+    let slots: RelaySlots
 
     /// Added to the IdP's deadline, for a database that may be failing over. A request that takes longer counts as
     /// dead.
@@ -45,9 +45,6 @@ package struct CodeEnrolment: Sendable {
         orphans = OrphanedTokens(relay: relay, audit: audit, clock: clock, pending: pending)
         completion = CodeCompletion(register: register, enrolment: enrolment, orphans: orphans)
     }
-
-    /// Codes that are at an identity provider now, or whose tokens are being stored.
-    package var codesInFlight: Int { slots.count }
 
     package func run(_ request: CodeRequest) async throws(CodeError) -> ProviderTokens {
         guard let policy = request.issuer.codeRelay else { throw .broken("no code of this issuer is relayed") }

@@ -38,13 +38,8 @@ package final class RelaySlots: Sendable {
         }
     }
 
+    /// Codes that are at this identity provider now, or whose tokens are being stored.
     package func count(at issuer: Issuer) -> Int { taken.withLock { $0[.everybody(issuer), default: 0] } }
-
-    var count: Int {
-        taken.withLock { taken in
-            taken.reduce(0) { if case .everybody = $1.key { $0 + $1.value } else { $0 } }
-        }
-    }
 
     private static func holders(_ request: CodeRequest) -> [Holder] {
         let issuer = request.issuer.issuer
