@@ -65,6 +65,15 @@ extension ObjectResult {
     func write(to json: inout JSONWriter) { json.object { members(to: &$0) } }
 }
 
+/// A result that is JSON already, also for people.
+struct JSONDocument: CommandResult {
+    let octets: [UInt8]
+
+    var lines: [String] { [String(decoding: octets, as: UTF8.self)] }
+
+    func write(to json: inout JSONWriter) { json.value(raw: octets) }
+}
+
 extension JSONWriter {
     /// A member that is an array of objects.
     mutating func array<Thing>(_ name: String, of things: [Thing], _ members: (Thing, inout JSONWriter) -> Void) {
