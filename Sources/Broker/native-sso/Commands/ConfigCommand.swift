@@ -120,19 +120,17 @@ private struct EffectiveConfiguration: ObjectResult {
     let file: String
     let settings: [Setting]
 
-    var lines: [String] {
+    private var table: Table {
         Table("settings", settings) {
             ["key": .text($0.key), "value": $0.value, "source": .text($0.source)]
-        }.lines
+        }
     }
+
+    var lines: [String] { table.lines }
 
     func members(to json: inout JSONWriter) {
         json.member("file", file)
-        json.array("settings", of: settings) { setting, json in
-            json.member("key", setting.key)
-            setting.value.write(as: "value", to: &json)
-            json.member("source", setting.source)
-        }
+        table.members(to: &json)
     }
 }
 
