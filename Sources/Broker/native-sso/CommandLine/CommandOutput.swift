@@ -40,7 +40,8 @@ struct CommandOutput: Sendable {
         lines.flatMap { Array(TerminalText.escaped($0).utf8) + [UInt8(ascii: "\n")] }
     }
 
-    private static func json(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
+    /// One line of JSON.
+    static func json(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
         var json = JSONWriter()
         write(&json)
         return TerminalText.escaped(json: json.bytes) + [UInt8(ascii: "\n")]
