@@ -182,11 +182,11 @@ private final class ClientEdits {
     }
 
     private func algorithmOrNone(_ key: String, help: String) -> KeyAlgorithm?? {
-        section.valueOrNone(key, .choice(SigningAlgorithm.allValueStrings), help: help) { text in
-            guard let algorithm = SigningAlgorithm(argument: text) else {
-                throw ValueDefect("write one of \(SigningAlgorithm.allValueStrings.joined(separator: ", "))")
+        section.valueOrNone(key, .choice(KeyAlgorithm.allValueStrings), help: help) { text in
+            guard let algorithm = KeyAlgorithm(argument: text) else {
+                throw ValueDefect("write one of \(KeyAlgorithm.allValueStrings.joined(separator: ", "))")
             }
-            return algorithm.key
+            return algorithm
         }
     }
 }
