@@ -19,7 +19,6 @@ enum EndingCause: String, CaseIterable, Sendable {
 struct EndsRun {
     let installation: MeasuredInstallation
     let options: LoadOptions
-    let progress: (String) -> Void
 
     private static let api = "bench-api"
 
@@ -91,7 +90,7 @@ struct EndsRun {
         var figures = EndingCause.allCases.map { Figure(["cause": .string($0.rawValue)]) }
         for round in 0..<options.rounds {
             for (index, cause) in EndingCause.allCases.enumerated() {
-                progress("ends: round \(round + 1), \(cause.rawValue)")
+                say("ends: round \(round + 1), \(cause.rawValue)")
                 figures[index].add(try await Self.measure(cause, fixture))
             }
         }

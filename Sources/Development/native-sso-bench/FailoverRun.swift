@@ -7,7 +7,6 @@ import Synchronization
 
 /// Steady exchanges at one broker while the primary database is killed and its standby promoted.
 struct FailoverRun {
-    let progress: (String) -> Void
 
     private static let callers = 32
     /// Between two requests of a caller.
@@ -18,7 +17,7 @@ struct FailoverRun {
     private static let apps = (source: "app-source", target: "app-00")
 
     func section() async throws -> Section {
-        progress("failover: starting a primary and its synchronous standby")
+        say("failover: starting a primary and its synchronous standby")
         let key = try TestKey.shared(.es256)
         let logins = LoginFactory(
             issuer: SampleApps.issuer, key: key, source: Self.apps.source, target: Self.apps.target)
@@ -61,7 +60,7 @@ struct FailoverRun {
             }
             try await Task.sleep(for: .seconds(Self.lead))
             if let wrong = count.wrong.first { throw ManagedProcess.Failure(description: "wrong answer: \(wrong)") }
-            progress("failover: killing the primary")
+            say("failover: killing the primary")
             let killedAt = count.seconds
             try await pair.killPrimary()
             try await pair.promoteStandby()

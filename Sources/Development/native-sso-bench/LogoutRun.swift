@@ -11,7 +11,6 @@ struct LogoutRun {
     let installation: MeasuredInstallation
     let options: LoadOptions
     let logout: LogoutOptions
-    let progress: (String) -> Void
 
     private static let connections = 16
     private static let logins = 1000
@@ -19,7 +18,7 @@ struct LogoutRun {
     private static let watched = 16
 
     func section() async throws -> Section {
-        progress("logout: making \(options.rounds) users of \(logout.sessions) sessions")
+        say("logout: making \(options.rounds) users of \(logout.sessions) sessions")
         try await fill()
         var section = Section("logout")
         section.facts = [
@@ -56,7 +55,7 @@ struct LogoutRun {
         _ = try await load(&workload, fixture, until: LoadEnd(after: 2), &warmUp)
         before.adoptFailures(of: warmUp)
         for round in 0..<options.rounds {
-            progress("logout: round \(round + 1)")
+            say("logout: round \(round + 1)")
             let user = try await UserSessions(round, of: options.rounds, logout, key: installation.key)
             try await installation.cluster.sql("CHECKPOINT;")
             let alone = try await load(&workload, fixture, until: LoadEnd(after: options.seconds), &before)

@@ -6,7 +6,6 @@ struct RegistryRun {
     let installation: MeasuredInstallation
     let rounds: Int
     let clients: Int
-    let progress: (String) -> Void
 
     private static let file = "registry-file.yaml"
 
@@ -17,7 +16,7 @@ struct RegistryRun {
             Figure(["command": .string($0)])
         }
         for round in 0..<rounds {
-            progress("registry: round \(round + 1)")
+            say("registry: round \(round + 1)")
             figures[0].add(try await apply(round, lifetime: "5m"))
             figures[1].add(try await timed("registry", "plan", installation.base.file(Self.file)))
             figures[2].add(try await apply(round, lifetime: "6m"))

@@ -9,7 +9,6 @@ import StrictCoding
 struct SoakRun {
     let installation: MeasuredInstallation
     let soak: SoakOptions
-    let progress: (String) -> Void
 
     /// Of each of the two loads.
     private static let connections = 16
@@ -43,7 +42,7 @@ struct SoakRun {
         let apps = SampleApps.targets
         let families = TokenFamilies(count: logins.count)
         var figure = Figure(["load": .string("steady")])
-        progress("soak: bringing in \(logins.count) logins")
+        say("soak: bringing in \(logins.count) logins")
         let probe = try await RequestProbe(installation, broker)
         for (app, families) in [(apps[0], families), (apps[1], nil)] {
             var workload = Exchanges(logins, apps: [app], range: 0..<logins.count, families: families)
@@ -157,7 +156,7 @@ struct SoakRun {
             let sample = try await Sample(broker, installation, since: start)
             samples.append(sample)
             if number.isMultiple(of: 10) {
-                progress(
+                say(
                     "soak: \(Int(sample.at)) s, \(sample.resident) KiB resident, \(sample.descriptors) descriptors")
             }
         }

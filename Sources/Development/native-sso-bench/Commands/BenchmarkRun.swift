@@ -64,7 +64,7 @@ struct BenchmarkRun {
 
     /// A broker that has done nothing yet.
     mutating func start() async throws {
-        Self.say("start")
+        say("start")
         let installation = try await installation(Algorithms())
         var figure = Figure(["broker": .string("idle")])
         for _ in 0..<options.rounds {
@@ -83,8 +83,7 @@ struct BenchmarkRun {
 
     mutating func database(callers: [Int]) async throws {
         let run = DatabaseRun(
-            installation: try await installation(Algorithms()), options: options, callerCounts: callers,
-            progress: Self.say)
+            installation: try await installation(Algorithms()), options: options, callerCounts: callers)
         report.sections.append(try await run.section())
     }
 
@@ -96,7 +95,7 @@ struct BenchmarkRun {
         var (exchange, refresh) = (Section("exchange"), Section("refresh"))
         for (algorithms, connections) in requests.cases {
             let name = "\(algorithms.provider.rawValue) in, \(algorithms.broker.rawValue) out"
-            Self.say("requests: \(name), signing \(requests.logins) id_tokens")
+            say("requests: \(name), signing \(requests.logins) id_tokens")
             let installation = try await installation(algorithms)
             let measured = try await installation.base.withBroker { broker in
                 var run = try await RequestRun(
@@ -120,15 +119,13 @@ struct BenchmarkRun {
 
     mutating func scale(_ sizes: [Int], connections: Int) async throws {
         let run = ScaleRun(
-            cluster: cluster, directory: directory, template: template, options: options, connections: connections,
-            progress: Self.say)
+            cluster: cluster, directory: directory, template: template, options: options, connections: connections)
         report.sections.append(try await run.section(sizes: sizes))
     }
 
     mutating func connections(_ connections: ConnectionOptions) async throws {
         let run = ConnectionsRun(
-            installation: try await installation(Algorithms()), options: options, connections: connections,
-            progress: Self.say)
+            installation: try await installation(Algorithms()), options: options, connections: connections)
         report.sections.append(try await run.section())
     }
 
@@ -136,49 +133,47 @@ struct BenchmarkRun {
         // Answers are judged here, and nothing is measured. A disk that stalls for 250 ms would make some of them a 503.
         try await cluster.sql("ALTER SYSTEM SET fsync = off;\nSELECT pg_reload_conf();")
         let run = FuzzRun(
-            installation: try await installation(Algorithms()), fuzz: fuzz, progress: Self.say)
+            installation: try await installation(Algorithms()), fuzz: fuzz)
         report.sections.append(try await run.section())
     }
 
     mutating func races(_ races: RaceOptions) async throws {
-        let run = RaceRun(cluster: cluster, template: template, races: races, progress: Self.say)
+        let run = RaceRun(cluster: cluster, template: template, races: races)
         report.sections.append(try await run.section())
     }
 
     mutating func timing(samples: Int) async throws {
         let run = TimingRun(
-            installation: try await installation(Algorithms()), samples: samples, progress: Self.say)
+            installation: try await installation(Algorithms()), samples: samples)
         report.sections.append(try await run.section())
     }
 
     mutating func failover() async throws {
-        report.sections.append(try await FailoverRun(progress: Self.say).section())
+        report.sections.append(try await FailoverRun().section())
     }
 
     mutating func verifier() async throws {
-        report.sections.append(try await VerifierRun(options: options, progress: Self.say).section())
+        report.sections.append(try await VerifierRun(options: options).section())
     }
 
     mutating func keys(_ keys: KeyOptions) async throws {
         report.sections.append(
             try await SignatureRun(
-                options: options, module: keys.module, directory: try directory.subdirectory("signatures"),
-                progress: Self.say
+                options: options, module: keys.module, directory: try directory.subdirectory("signatures")
             ).section())
         report.sections.append(
             try await SignerRun(
-                installation: try await installation(Algorithms()), options: options, connections: keys.connections,
-                progress: Self.say
+                installation: try await installation(Algorithms()), options: options, connections: keys.connections
             ).section())
         guard keys.rotations > 0 else { return }
         report.sections.append(
-            try await KeyRotationRun(installation: try await installation(Algorithms()), keys: keys, progress: Self.say)
+            try await KeyRotationRun(installation: try await installation(Algorithms()), keys: keys)
                 .section())
     }
 
     /// - Returns: What grew too much.
     mutating func soak(_ soak: SoakOptions) async throws -> String? {
-        let run = SoakRun(installation: try await installation(Algorithms()), soak: soak, progress: Self.say)
+        let run = SoakRun(installation: try await installation(Algorithms()), soak: soak)
         let (section, growth) = try await run.section()
         report.sections.append(section)
         return growth
@@ -186,19 +181,18 @@ struct BenchmarkRun {
 
     mutating func logout(_ logout: LogoutOptions) async throws {
         let run = LogoutRun(
-            installation: try await installation(Algorithms()), options: options, logout: logout, progress: Self.say)
+            installation: try await installation(Algorithms()), options: options, logout: logout)
         report.sections.append(try await run.section())
     }
 
     mutating func ends() async throws {
-        let run = EndsRun(installation: try await installation(Algorithms()), options: options, progress: Self.say)
+        let run = EndsRun(installation: try await installation(Algorithms()), options: options)
         report.sections.append(try await run.section())
     }
 
     mutating func registry(clients: Int) async throws {
         let run = RegistryRun(
-            installation: try await installation(Algorithms()), rounds: options.rounds, clients: clients,
-            progress: Self.say)
+            installation: try await installation(Algorithms()), rounds: options.rounds, clients: clients)
         report.sections.append(try await run.section())
     }
 
@@ -209,7 +203,7 @@ struct BenchmarkRun {
             connections.map { (kind: kind, connections: $0, figure: run.figure(kind, connections: $0)) }
         }
         for round in 1...options.rounds {
-            Self.say("requests: \(name), round \(round)")
+            say("requests: \(name), round \(round)")
             let cryptography = try await run.cryptography()
             for index in figures.indices {
                 try await run.round(
@@ -223,8 +217,9 @@ struct BenchmarkRun {
     private func installation(_ algorithms: Algorithms) async throws -> MeasuredInstallation {
         try await MeasuredInstallation(algorithms, template: template, on: cluster, in: directory)
     }
+}
 
-    private static func say(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data("\(text)\n".utf8))
-    }
+/// Tells a person how far the run is.
+func say(_ text: String) {
+    try? FileHandle.standardError.write(contentsOf: Data("\(text)\n".utf8))
 }

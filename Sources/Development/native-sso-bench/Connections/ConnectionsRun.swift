@@ -11,7 +11,6 @@ struct ConnectionsRun {
     let installation: MeasuredInstallation
     let options: LoadOptions
     let connections: ConnectionOptions
-    let progress: (String) -> Void
 
     private static let patience = Duration.seconds(60)
     private static let logins = 1000
@@ -36,7 +35,7 @@ struct ConnectionsRun {
                 attackFigure(transport, attackers: 0), attackFigure(transport, attackers: connections.attackers)
             )
             for round in 1...options.rounds {
-                progress("connections: \(transport.rawValue), round \(round)")
+                say("connections: \(transport.rawValue), round \(round)")
                 if connections.idle > 0 { try await idle(tls, into: &figures) }
                 if connections.attackers > 0 { try await attack(tls, &alone, &attacked) }
             }

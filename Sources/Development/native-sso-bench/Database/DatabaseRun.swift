@@ -9,7 +9,6 @@ struct DatabaseRun {
     let installation: MeasuredInstallation
     let options: LoadOptions
     let callerCounts: [Int]
-    let progress: (String) -> Void
 
     struct LostWork: Error, CustomStringConvertible {
         let description: String
@@ -26,7 +25,7 @@ struct DatabaseRun {
                 let rounds = options.rounds
                 let size = callers * PopulationBlock.rowsPerCaller
                 let all = next..<next + rounds * Contender.allCases.count * size
-                progress("database: \(statement.rawValue), \(callers) callers, \(all.count) rows")
+                say("database: \(statement.rawValue), \(callers) callers, \(all.count) rows")
                 try await Population.insert(
                     all, idle: "0 seconds", database: installation.database, on: installation.cluster)
                 try await installation.cluster.sql(

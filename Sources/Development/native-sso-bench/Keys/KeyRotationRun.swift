@@ -12,7 +12,6 @@ struct KeyRotationRun {
     let installation: MeasuredInstallation
     /// With one rotation or more.
     let keys: KeyOptions
-    let progress: (String) -> Void
 
     private static let (apps, resourceServers) = (24, 3)
     /// Between two refreshes of an app.
@@ -131,7 +130,7 @@ struct KeyRotationRun {
         let base = installation.base
         let half = Duration.seconds(keys.interval / 2)
         for rotation in 1...keys.rotations {
-            progress("keys: rotation \(rotation) of \(keys.rotations)")
+            say("keys: rotation \(rotation) of \(keys.rotations)")
             for use in ["access-token", "refresh-token"] {
                 try await base.command("key", "generate", "--use", use, "--reason", "rotation")
             }

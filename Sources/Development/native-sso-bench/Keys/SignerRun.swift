@@ -7,7 +7,6 @@ struct SignerRun {
     let installation: MeasuredInstallation
     let options: LoadOptions
     let connections: Int
-    let progress: (String) -> Void
 
     private static let logins = 2000
 
@@ -40,7 +39,7 @@ struct SignerRun {
                 into: &figures[index])
         }
         for round in 1...options.rounds {
-            progress("keys: exchanges with a signer, round \(round)")
+            say("keys: exchanges with a signer, round \(round)")
             var whole: [Double] = []
             for (index, probe) in probes.enumerated() {
                 let before = ProcessClock.nanoseconds(of: signer.process.pid) ?? 0

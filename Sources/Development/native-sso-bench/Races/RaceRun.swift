@@ -9,7 +9,6 @@ struct RaceRun {
     let cluster: BenchmarkCluster
     let template: String
     let races: RaceOptions
-    let progress: @Sendable (String) -> Void
 
     func section() async throws -> Section {
         var section = Section("races")
@@ -67,18 +66,17 @@ struct RaceRun {
         let name = mutant?.name ?? "no fault"
         if let world = entries.found {
             let text = "\(world.violation ?? "") (--seed \(races.seed) --first \(world.number))"
-            progress("races: \(name), \(entries.played) interleavings: \(text)")
-            if isWrong || races.planted.count == 1 { progress("  " + world.history.joined(separator: "\n  ")) }
+            say("races: \(name), \(entries.played) interleavings: \(text)")
+            if isWrong || races.planted.count == 1 { say("  " + world.history.joined(separator: "\n  ")) }
             if isWrong { figure.firstWrongAnswer = "\(text): \(world.history.joined(separator: "; "))" }
         } else {
-            progress("races: \(name), \(entries.played) interleavings: no violation")
+            say("races: \(name), \(entries.played) interleavings: no violation")
         }
         return figure
     }
 
     private func play(_ configuration: PostgresConfiguration, _ observer: ConnectionPool, _ book: Book) async throws {
         let races = races
-        let progress = progress
         try await withThrowingTaskGroup { group in
             for _ in 0..<races.workers {
                 let worker = try await RaceWorker(configuration, observer: observer)
@@ -99,7 +97,7 @@ struct RaceRun {
                             if world.violation != nil, entries.found == nil { entries.found = world }
                             return entries.played
                         }
-                        if played.isMultiple(of: 10_000) { progress("races: \(played) interleavings") }
+                        if played.isMultiple(of: 10_000) { say("races: \(played) interleavings") }
                     }
                 }
             }
