@@ -7,10 +7,10 @@ import StrictCoding
 /// One run of the tool: what it starts, what it measures, and what it reports.
 struct BenchmarkRun {
     private let options: LoadOptions
-    private let directory: WorkingDirectory
-    private let cluster: BenchmarkCluster
+    let directory: WorkingDirectory
+    let cluster: BenchmarkCluster
     /// The database that every installation is a copy of.
-    private let template: String
+    let template: String
     private(set) var report: Report
 
     /// Starts PostgreSQL, measures, reports, and stops it again, whatever happened.
@@ -65,7 +65,7 @@ struct BenchmarkRun {
     /// A broker that has done nothing yet.
     mutating func start() async throws {
         say("start")
-        let installation = try await installation(Algorithms())
+        let installation = try await installation()
         var figure = Figure(["broker": .string("idle")])
         for _ in 0..<options.rounds {
             let start = ProcessClock.monotonic
@@ -78,13 +78,12 @@ struct BenchmarkRun {
         }
         var section = Section("start")
         section.figures = [figure]
-        report.sections.append(section)
+        add(section)
     }
 
     mutating func database(callers: [Int]) async throws {
-        let run = DatabaseRun(
-            installation: try await installation(Algorithms()), options: options, callerCounts: callers)
-        report.sections.append(try await run.section())
+        let run = DatabaseRun(installation: try await installation(), options: options, callerCounts: callers)
+        add(try await run.section())
     }
 
     /// Exchanges and refreshes: rounds of all kinds over all numbers of connections, one pair of algorithms after the other.
@@ -113,88 +112,17 @@ struct BenchmarkRun {
         }
         for var section in [exchange, refresh] where !section.figures.isEmpty {
             section.facts = [("logins", .integer(requests.logins)), ("apps", .integer(SampleApps.targets.count))]
-            report.sections.append(section)
+            add(section)
         }
     }
 
     mutating func scale(_ sizes: [Int], connections: Int) async throws {
         let run = ScaleRun(
             cluster: cluster, directory: directory, template: template, options: options, connections: connections)
-        report.sections.append(try await run.section(sizes: sizes))
+        add(try await run.section(sizes: sizes))
     }
 
-    mutating func connections(_ connections: ConnectionOptions) async throws {
-        let run = ConnectionsRun(
-            installation: try await installation(Algorithms()), options: options, connections: connections)
-        report.sections.append(try await run.section())
-    }
-
-    mutating func fuzz(_ fuzz: FuzzOptions) async throws {
-        // Answers are judged here, and nothing is measured. A disk that stalls for 250 ms would make some of them a 503.
-        try await cluster.sql("ALTER SYSTEM SET fsync = off;\nSELECT pg_reload_conf();")
-        let run = FuzzRun(
-            installation: try await installation(Algorithms()), fuzz: fuzz)
-        report.sections.append(try await run.section())
-    }
-
-    mutating func races(_ races: RaceOptions) async throws {
-        let run = RaceRun(cluster: cluster, template: template, races: races)
-        report.sections.append(try await run.section())
-    }
-
-    mutating func timing(samples: Int) async throws {
-        let run = TimingRun(
-            installation: try await installation(Algorithms()), samples: samples)
-        report.sections.append(try await run.section())
-    }
-
-    mutating func failover() async throws {
-        report.sections.append(try await FailoverRun().section())
-    }
-
-    mutating func verifier() async throws {
-        report.sections.append(try await VerifierRun(options: options).section())
-    }
-
-    mutating func keys(_ keys: KeyOptions) async throws {
-        report.sections.append(
-            try await SignatureRun(
-                options: options, module: keys.module, directory: try directory.subdirectory("signatures")
-            ).section())
-        report.sections.append(
-            try await SignerRun(
-                installation: try await installation(Algorithms()), options: options, connections: keys.connections
-            ).section())
-        guard keys.rotations > 0 else { return }
-        report.sections.append(
-            try await KeyRotationRun(installation: try await installation(Algorithms()), keys: keys)
-                .section())
-    }
-
-    /// - Returns: What grew too much.
-    mutating func soak(_ soak: SoakOptions) async throws -> String? {
-        let run = SoakRun(installation: try await installation(Algorithms()), soak: soak)
-        let (section, growth) = try await run.section()
-        report.sections.append(section)
-        return growth
-    }
-
-    mutating func logout(_ logout: LogoutOptions) async throws {
-        let run = LogoutRun(
-            installation: try await installation(Algorithms()), options: options, logout: logout)
-        report.sections.append(try await run.section())
-    }
-
-    mutating func ends() async throws {
-        let run = EndsRun(installation: try await installation(Algorithms()), options: options)
-        report.sections.append(try await run.section())
-    }
-
-    mutating func registry(clients: Int) async throws {
-        let run = RegistryRun(
-            installation: try await installation(Algorithms()), rounds: options.rounds, clients: clients)
-        report.sections.append(try await run.section())
-    }
+    mutating func add(_ section: Section) { report.sections.append(section) }
 
     private func figures(
         _ run: inout RequestRun, kinds: [RequestKind], _ connections: [Int], _ name: String
@@ -214,7 +142,7 @@ struct BenchmarkRun {
         return figures.map { ($0.kind, $0.figure) }
     }
 
-    private func installation(_ algorithms: Algorithms) async throws -> MeasuredInstallation {
+    func installation(_ algorithms: Algorithms = Algorithms()) async throws -> MeasuredInstallation {
         try await MeasuredInstallation(algorithms, template: template, on: cluster, in: directory)
     }
 }

@@ -97,7 +97,7 @@ struct FailoverCommand: AsyncParsableCommand {
     @OptionGroup var options: LoadOptions
 
     func run() async throws {
-        try await BenchmarkRun.perform(options) { run in try await run.failover() }
+        try await BenchmarkRun.perform(options) { run in run.add(try await FailoverRun().section()) }
     }
 }
 
@@ -108,6 +108,8 @@ struct VerifierCommand: AsyncParsableCommand {
     @OptionGroup var options: LoadOptions
 
     func run() async throws {
-        try await BenchmarkRun.perform(options) { run in try await run.verifier() }
+        try await BenchmarkRun.perform(options) { run in
+            run.add(try await VerifierRun(options: options).section())
+        }
     }
 }

@@ -15,7 +15,11 @@ struct ConnectionsCommand: AsyncParsableCommand {
     @OptionGroup var connections: ConnectionOptions
 
     func run() async throws {
-        try await BenchmarkRun.perform(options) { run in try await run.connections(connections) }
+        try await BenchmarkRun.perform(options) { run in
+            let measured = ConnectionsRun(
+                installation: try await run.installation(), options: options, connections: connections)
+            run.add(try await measured.section())
+        }
     }
 }
 

@@ -13,6 +13,8 @@ struct EndsCommand: AsyncParsableCommand {
     @OptionGroup var options: LoadOptions
 
     func run() async throws {
-        try await BenchmarkRun.perform(options) { run in try await run.ends() }
+        try await BenchmarkRun.perform(options) { run in
+            run.add(try await EndsRun(installation: try await run.installation(), options: options).section())
+        }
     }
 }

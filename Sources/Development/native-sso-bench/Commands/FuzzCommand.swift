@@ -14,7 +14,11 @@ struct FuzzCommand: AsyncParsableCommand {
     @OptionGroup var fuzz: FuzzOptions
 
     func run() async throws {
-        try await BenchmarkRun.perform(options) { run in try await run.fuzz(fuzz) }
+        try await BenchmarkRun.perform(options) { run in
+            // Answers are judged here, and nothing is measured. A disk that stalls for 250 ms would make some of them a 503.
+            try await run.cluster.sql("ALTER SYSTEM SET fsync = off;\nSELECT pg_reload_conf();")
+            run.add(try await FuzzRun(installation: try await run.installation(), fuzz: fuzz).section())
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BrokerHarness
 
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -15,7 +16,16 @@ struct KeysCommand: AsyncParsableCommand {
     @OptionGroup var keys: KeyOptions
 
     func run() async throws {
-        try await BenchmarkRun.perform(options) { run in try await run.keys(keys) }
+        try await BenchmarkRun.perform(options) { run in
+            let signatures = SignatureRun(
+                options: options, module: keys.module, directory: try run.directory.subdirectory("signatures"))
+            run.add(try await signatures.section())
+            let signer = SignerRun(
+                installation: try await run.installation(), options: options, connections: keys.connections)
+            run.add(try await signer.section())
+            guard keys.rotations > 0 else { return }
+            run.add(try await KeyRotationRun(installation: try await run.installation(), keys: keys).section())
+        }
     }
 }
 

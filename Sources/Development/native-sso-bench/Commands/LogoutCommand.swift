@@ -13,7 +13,10 @@ struct LogoutCommand: AsyncParsableCommand {
     @OptionGroup var logout: LogoutOptions
 
     func run() async throws {
-        try await BenchmarkRun.perform(options) { run in try await run.logout(logout) }
+        try await BenchmarkRun.perform(options) { run in
+            let measured = LogoutRun(installation: try await run.installation(), options: options, logout: logout)
+            run.add(try await measured.section())
+        }
     }
 }
 

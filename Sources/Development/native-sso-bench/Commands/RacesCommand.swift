@@ -15,7 +15,9 @@ struct RacesCommand: AsyncParsableCommand {
     @OptionGroup var races: RaceOptions
 
     func run() async throws {
-        try await BenchmarkRun.perform(options) { run in try await run.races(races) }
+        try await BenchmarkRun.perform(options) { run in
+            run.add(try await RaceRun(cluster: run.cluster, template: run.template, races: races).section())
+        }
     }
 }
 

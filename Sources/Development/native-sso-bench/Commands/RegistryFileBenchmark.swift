@@ -12,6 +12,10 @@ struct RegistryFileBenchmark: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await BenchmarkRun.perform(options) { run in try await run.registry(clients: clients) }
+        try await BenchmarkRun.perform(options) { run in
+            let measured = RegistryRun(
+                installation: try await run.installation(), rounds: options.rounds, clients: clients)
+            run.add(try await measured.section())
+        }
     }
 }

@@ -19,6 +19,8 @@ struct TimingCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await BenchmarkRun.perform(options) { run in try await run.timing(samples: samples) }
+        try await BenchmarkRun.perform(options) { run in
+            run.add(try await TimingRun(installation: try await run.installation(), samples: samples).section())
+        }
     }
 }
