@@ -76,21 +76,20 @@ struct FailoverRun {
     }
 
     private func section(_ count: AnswerCount, killedAt: Double, promotedAt: Double, grantedAt: Double) -> Section {
-        var section = Section("failover")
         let steps = count.steps
-        section.facts = [
-            ("callers", .integer(Self.callers)), ("step_ms", .integer(Int(Self.step * 1000))),
-            ("killed_at_ms", .integer(Int(killedAt * 1000))),
-            ("granted", .array(steps.map { .integer($0.granted) })),
-            ("unavailable", .array(steps.map { .integer($0.unavailable) })),
-        ]
         var figure = Figure(["killed": .string("primary")])
         figure.add([.promotedAfter: (promotedAt - killedAt) * 1000, .grantedAfter: (grantedAt - killedAt) * 1000])
         figure.count("unavailable", steps.reduce(0) { $0 + $1.unavailable })
         figure.count("wrong_answers", count.wrong.count)
         figure.firstWrongAnswer = count.wrong.first
-        section.figures = [figure]
-        return section
+        return Section(
+            "failover",
+            facts: [
+                ("callers", .integer(Self.callers)), ("step_ms", .integer(Int(Self.step * 1000))),
+                ("killed_at_ms", .integer(Int(killedAt * 1000))),
+                ("granted", .array(steps.map { .integer($0.granted) })),
+                ("unavailable", .array(steps.map { .integer($0.unavailable) })),
+            ], figures: [figure])
     }
 }
 

@@ -20,24 +20,24 @@ struct LogoutRun {
     func section() async throws -> Section {
         say("logout: making \(options.rounds) users of \(logout.sessions) sessions")
         try await fill()
-        var section = Section("logout")
-        section.facts = [
-            ("sessions", .integer(logout.sessions)), ("requests_per_second", .integer(logout.rate)),
-            ("connections", .integer(Self.connections)),
-        ]
         let logins = try await SignedLogins.make(
             (0..<Self.logins).map { _ in Login.new() }, key: installation.key, at: Int64(time(nil)))
-        section.figures = try await withOwnEventLoop { loop in
+        let figures = try await withOwnEventLoop { loop in
             try await installation.base.withBroker { first in
                 try await installation.base.withBroker("second") { second in
-                    try await figures(
+                    try await measured(
                         Fixture(
                             first: first, second: second,
                             peer: Peer(eventLoop: loop, port: first.publicPort, tls: nil), logins: logins))
                 }
             }
         }
-        return section
+        return Section(
+            "logout",
+            facts: [
+                ("sessions", .integer(logout.sessions)), ("requests_per_second", .integer(logout.rate)),
+                ("connections", .integer(Self.connections)),
+            ], figures: figures)
     }
 
     private struct Fixture {
@@ -48,7 +48,7 @@ struct LogoutRun {
         let logins: SignedLogins
     }
 
-    private func figures(_ fixture: Fixture) async throws -> [Figure] {
+    private func measured(_ fixture: Fixture) async throws -> [Figure] {
         var (before, meanwhile) = (Figure(["load": .string("before")]), Figure(["load": .string("meanwhile")]))
         var workload = Exchanges(fixture.logins, apps: [SampleApps.targets[0]], range: 0..<Int.max)
         var warmUp = Figure([:])

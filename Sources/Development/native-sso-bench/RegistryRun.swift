@@ -10,8 +10,6 @@ struct RegistryRun {
     private static let file = "registry-file.yaml"
 
     func section() async throws -> Section {
-        var section = Section("registry_file")
-        section.facts = [("clients", .integer(clients))]
         var figures = ["apply all", "plan, no change", "apply a change of all", "export"].map {
             Figure(["command": .string($0)])
         }
@@ -24,8 +22,7 @@ struct RegistryRun {
                 try await timed("registry", "export", installation.base.file("export-\(round).yaml"), "--name", "bench")
             )
         }
-        section.figures = figures
-        return section
+        return Section("registry_file", facts: [("clients", .integer(clients))], figures: figures)
     }
 
     /// Each round has clients of its own.

@@ -167,15 +167,14 @@ struct SoakRun {
         func numbers(_ value: KeyPath<Sample, Int64>) -> JSONValue {
             .array(samples.map { .integer($0[keyPath: value]) })
         }
-        var section = Section("soak")
-        section.facts = [
-            ("seconds", .integer(Int(soak.seconds))), ("logins", .integer(soak.logins)),
-            ("sampled_at_s", .array(samples.map { .integer(Int($0.at)) })), ("resident_kib", numbers(\.resident)),
-            ("descriptors", numbers(\.descriptors)), ("table_octets", numbers(\.octets)), ("rows", numbers(\.rows)),
-            ("dead_rows", numbers(\.deadRows)), ("wal_octets", numbers(\.log)),
-        ]
-        section.figures = [figure]
-        return section
+        return Section(
+            "soak",
+            facts: [
+                ("seconds", .integer(Int(soak.seconds))), ("logins", .integer(soak.logins)),
+                ("sampled_at_s", .array(samples.map { .integer(Int($0.at)) })), ("resident_kib", numbers(\.resident)),
+                ("descriptors", numbers(\.descriptors)), ("table_octets", numbers(\.octets)),
+                ("rows", numbers(\.rows)), ("dead_rows", numbers(\.deadRows)), ("wal_octets", numbers(\.log)),
+            ], figures: [figure])
     }
 
     private func judgement(_ growth: Growth) -> String? {

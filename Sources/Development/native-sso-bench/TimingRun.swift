@@ -55,8 +55,8 @@ struct TimingRun {
     }
 
     private func report(_ times: [TimingKind: [Double]], wrong: Int) -> Section {
-        var section = Section("timing")
-        section.facts = [("samples", .integer(samples)), ("threshold", .string("\(WelchTest.threshold)"))]
+        var section = Section(
+            "timing", facts: [("samples", .integer(samples)), ("threshold", .string("\(WelchTest.threshold)"))])
         for kind in TimingKind.allCases {
             let latencies = Latencies(microseconds: (times[kind] ?? []).map { UInt32(clamping: Int64($0 / 1000)) })
             var figure = Figure(["kind": .string(kind.rawValue), "than": .string("")])

@@ -13,8 +13,7 @@ struct VerifierRun {
     private static let now: Int64 = 1_795_000_000
 
     func section() async throws -> Section {
-        var section = Section("verifier")
-        section.facts = [("tokens", .integer(Self.tokens))]
+        var section = Section("verifier", facts: [("tokens", .integer(Self.tokens))])
         for algorithm in Self.algorithms {
             say("verifier: signing \(Self.tokens) tokens with \(algorithm.rawValue)")
             let key = try TestKey.shared(algorithm)

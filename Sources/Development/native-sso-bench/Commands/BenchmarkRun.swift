@@ -76,9 +76,7 @@ struct BenchmarkRun {
                 ])
             }
         }
-        var section = Section("start")
-        section.figures = [figure]
-        add(section)
+        add(Section("start", figures: [figure]))
     }
 
     mutating func database(callers: [Int]) async throws {
@@ -91,7 +89,8 @@ struct BenchmarkRun {
         _ requests: RequestOptions, kinds: Set<RequestKind>
     ) async throws {
         let kinds = requests.dpop ? kinds : kinds.subtracting([.proven])
-        var (exchange, refresh) = (Section("exchange"), Section("refresh"))
+        let facts = [("logins", JSONValue.integer(requests.logins)), ("apps", .integer(SampleApps.targets.count))]
+        var (exchange, refresh) = (Section("exchange", facts: facts), Section("refresh", facts: facts))
         for (algorithms, connections) in requests.cases {
             let name = "\(algorithms.provider.rawValue) in, \(algorithms.broker.rawValue) out"
             say("requests: \(name), signing \(requests.logins) id_tokens")
@@ -110,10 +109,7 @@ struct BenchmarkRun {
                 if kind.isExchange { exchange.figures.append(figure) } else { refresh.figures.append(figure) }
             }
         }
-        for var section in [exchange, refresh] where !section.figures.isEmpty {
-            section.facts = [("logins", .integer(requests.logins)), ("apps", .integer(SampleApps.targets.count))]
-            add(section)
-        }
+        for section in [exchange, refresh] where !section.figures.isEmpty { add(section) }
     }
 
     mutating func scale(_ sizes: [Int], connections: Int) async throws {

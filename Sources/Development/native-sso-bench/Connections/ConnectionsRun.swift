@@ -19,11 +19,12 @@ struct ConnectionsRun {
 
     func section() async throws -> Section {
         try OpenFiles.allow(max(connections.idle, connections.attackers))
-        var section = Section("connections")
-        section.facts = [
-            ("clients", .integer(Self.clients)), ("requests_per_second", .integer(connections.rate)),
-            ("attack_seconds", .integer(connections.attackSeconds)),
-        ]
+        var section = Section(
+            "connections",
+            facts: [
+                ("clients", .integer(Self.clients)), ("requests_per_second", .integer(connections.rate)),
+                ("attack_seconds", .integer(connections.attackSeconds)),
+            ])
         let certificate = try TestCertificate.current()
         _ = try installation.base.write(certificate)
         for transport in connections.transports {

@@ -15,10 +15,8 @@ struct DatabaseRun {
     }
 
     func section() async throws -> Section {
-        var section = Section("database")
-        section.facts = [
-            ("reference", .string("pgbench --protocol=prepared --jobs=1, a connection for each caller"))
-        ]
+        let reference = "pgbench --protocol=prepared --jobs=1, a connection for each caller"
+        var section = Section("database", facts: [("reference", .string(reference))])
         var next = 0
         for callers in callerCounts {
             for statement in HotStatement.allCases {

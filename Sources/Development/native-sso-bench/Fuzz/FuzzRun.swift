@@ -80,9 +80,7 @@ struct FuzzRun {
         figure.count("milliseconds", Int(seconds * 1000))
         figure.count("wrong_answers", result.count + afterwards.count)
         figure.firstWrongAnswer = (result.findings + afterwards.findings).first?.fault
-        var section = Section("fuzz")
-        section.figures = [figure]
-        return section
+        return Section("fuzz", figures: [figure])
     }
 
     private static func resident(_ brokers: [Broker]) throws -> Int64 {

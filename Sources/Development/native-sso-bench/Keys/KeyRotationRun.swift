@@ -66,13 +66,12 @@ struct KeyRotationRun {
         figure.count("wrong_answers", result.refused + result.unverified)
         figure.count("signing_keys", result.keys.count)
         figure.firstWrongAnswer = result.first
-        var section = Section("rotations")
-        section.facts = [
-            ("seconds_between", .integer(Int(keys.interval))), ("apps", .integer(Self.apps)), ("brokers", .integer(2)),
-            ("resource_servers", .integer(Self.resourceServers)),
-        ]
-        section.figures = [figure]
-        return section
+        return Section(
+            "rotations",
+            facts: [
+                ("seconds_between", .integer(Int(keys.interval))), ("apps", .integer(Self.apps)),
+                ("brokers", .integer(2)), ("resource_servers", .integer(Self.resourceServers)),
+            ], figures: [figure])
     }
 
     private final class Log: Sendable {

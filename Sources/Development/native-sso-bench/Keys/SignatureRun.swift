@@ -38,10 +38,10 @@ struct SignatureRun {
                 ])
             }
         }
-        var section = Section("signatures")
-        section.facts = [("octets", .integer(Self.message.count)), ("per_second", .string("of one processor"))]
-        section.figures = cases.map(\.figure)
-        return section
+        return Section(
+            "signatures",
+            facts: [("octets", .integer(Self.message.count)), ("per_second", .string("of one processor"))],
+            figures: cases.map(\.figure))
     }
 
     private static func figure(_ provider: String, _ algorithm: KeyAlgorithm) -> Figure {

@@ -11,11 +11,12 @@ struct RaceRun {
     let races: RaceOptions
 
     func section() async throws -> Section {
-        var section = Section("races")
-        section.facts = [
-            ("seed", .integer(races.seed)), ("workers", .integer(races.workers)),
-            ("connections", .integer(races.workers * RaceWorker.width)),
-        ]
+        var section = Section(
+            "races",
+            facts: [
+                ("seed", .integer(races.seed)), ("workers", .integer(races.workers)),
+                ("connections", .integer(races.workers * RaceWorker.width)),
+            ])
         for mutant in races.planted { section.figures.append(try await figure(mutant)) }
         return section
     }
