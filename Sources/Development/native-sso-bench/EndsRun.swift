@@ -163,12 +163,7 @@ struct EndsRun {
 }
 
 extension HTTPAnswer {
-    private struct Unexpected: Error {
-        let status: Int
-        let text: String
-    }
-
     fileprivate func expect(_ expected: Int) throws {
-        guard status == expected else { throw Unexpected(status: status, text: text) }
+        guard status == expected else { throw ManagedProcess.Failure(description: "\(status): \(text)") }
     }
 }

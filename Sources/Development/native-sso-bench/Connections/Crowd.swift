@@ -4,10 +4,6 @@ import NIOTLS
 
 /// Many connections that stay open and say nothing, or nothing after one request each.
 final class Crowd: Sendable {
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
-    }
-
     private let channels: [any Channel]
 
     private init(_ channels: [any Channel]) { self.channels = channels }
@@ -47,7 +43,8 @@ final class Crowd: Sendable {
         }
         let status = try await done.futureResult.get()
         guard status == nil || status == 200 else {
-            throw Failure(description: "a request of connection \(index) was answered with \(status ?? 0)")
+            throw ManagedProcess.Failure(
+                description: "a request of connection \(index) was answered with \(status ?? 0)")
         }
         return channel
     }

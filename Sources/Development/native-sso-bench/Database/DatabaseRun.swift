@@ -10,10 +10,6 @@ struct DatabaseRun {
     let options: LoadOptions
     let callerCounts: [Int]
 
-    struct LostWork: Error, CustomStringConvertible {
-        let description: String
-    }
-
     func section() async throws -> Section {
         let reference = "pgbench --protocol=prepared --jobs=1, a connection for each caller"
         var section = Section("database", facts: [("reference", .string(reference))])
@@ -84,7 +80,8 @@ struct DatabaseRun {
         let octets = try await cluster.walPosition() - written
         let all = try await operations(in: block)
         guard Double(all) >= window.operations * 0.99 else {
-            throw LostWork(description: "\(contender): \(window.operations) calls, \(all) of them advanced a grant")
+            throw ManagedProcess.Failure(
+                description: "\(contender): \(window.operations) calls, \(all) of them advanced a grant")
         }
         figure.count("operations", all)
         return [

@@ -4,10 +4,6 @@ import StrictCoding
 
 /// The broker's key set, to check a sample of its signatures with.
 struct PublishedKeys {
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
-    }
-
     private let keys: JSONWebKeySet
 
     init(of broker: Broker) async throws {
@@ -20,7 +16,7 @@ struct PublishedKeys {
             let jws = try CompactJWS(token)
             let verified = try jws.verified(by: try keys.key(for: jws.header))
             guard jws.header.type == "at+jwt", verified.claims.contains("client_id") else {
-                throw Failure(description: "the answer holds no access token")
+                throw ManagedProcess.Failure(description: "the answer holds no access token")
             }
         }
         return tokens.count
