@@ -24,8 +24,7 @@ struct FailoverRun {
         var options = ClusterOptions()
         options.isEphemeral = true
         let pair = try await ReplicatedPair.start(options: options)
-        let result: Result<Section, any Error>
-        do {
+        return try await ending {
             let installation = try await Installation(
                 BrokerConfiguration(
                     issuer: SampleApps.broker,
@@ -37,13 +36,10 @@ struct FailoverRun {
                 }
                 for statement in row.sql { try await sql.rows(statement) }
             }
-            result = .success(
-                try await installation.withBroker { try await failOver(pair, under: logins, at: $0.publicPort) })
-        } catch {
-            result = .failure(error)
+            return try await installation.withBroker { try await failOver(pair, under: logins, at: $0.publicPort) }
+        } with: {
+            try await pair.stop()
         }
-        try await pair.stop()
-        return try result.get()
     }
 
     private func failOver(_ pair: ReplicatedPair, under logins: LoginFactory, at port: UInt16) async throws -> Section {

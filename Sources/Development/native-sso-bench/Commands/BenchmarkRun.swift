@@ -20,23 +20,15 @@ struct BenchmarkRun {
         let machine = try Machine(directory: directory.path)
         say("starting PostgreSQL in \(directory.path)")
         let cluster = try await BenchmarkCluster(in: directory)
-        let result: Result<Report, any Error>
-        do {
+        let report = try await ending {
             var run = try await BenchmarkRun(options, directory, cluster, machine)
             try await measure(&run)
             run.report.seconds = Double(ProcessClock.monotonic - start) / 1e9
-            result = .success(run.report)
-        } catch {
-            result = .failure(error)
-        }
-        do {
+            return run.report
+        } with: {
             try await cluster.stop()
-        } catch {
-            _ = try result.get()  // what went wrong first
-            throw error
         }
         await directory.remove()
-        let report = try result.get()
         say(report.table)
         print(report.json)
         if report.wrongAnswers > 0 { throw ExitCode.failure }

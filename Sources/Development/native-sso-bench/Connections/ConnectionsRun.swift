@@ -158,27 +158,18 @@ struct ConnectionsRun {
         let quiet = try await load(&workload, broker, honest, seconds: min(seconds, 20), &alone)
         let attackers = Attackers(connections.attackers, hostile)
         attackers.begin(within: seconds)
-        let attacking = try await Self.ending(attackers) {
+        let attacking = try await ending {
             var round = try await load(&workload, broker, honest, seconds: seconds, &attacked)
             round[.connections] = Double(attackers.connected)
             return round
+        } with: {
+            await attackers.end()
         }
         for (attack, count) in attackers.counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             attacked.count("opened_\(attack.rawValue)", count.opened)
             attacked.count("shed_\(attack.rawValue)", count.shed)
         }
         return (quiet, attacking)
-    }
-
-    private static func ending<Value>(_ attackers: Attackers, _ body: () async throws -> Value) async throws -> Value {
-        let result: Result<Value, any Error>
-        do {
-            result = .success(try await body())
-        } catch {
-            result = .failure(error)
-        }
-        await attackers.end()
-        return try result.get()
     }
 
     private func load(

@@ -51,10 +51,11 @@ struct RaceRun {
         let observer = ConnectionPool(configuration)
         let start = ProcessClock.monotonic
         let book = Book(first: races.first)
-        let result: Result<Void, any Error>
-        do { result = .success(try await play(configuration, observer, book)) } catch { result = .failure(error) }
-        await observer.shutdown()
-        try result.get()
+        try await ending {
+            try await play(configuration, observer, book)
+        } with: {
+            await observer.shutdown()
+        }
         let entries = book.entries.withLock { $0 }
         var figure = Figure(["fault": .string(mutant?.name ?? "none")])
         figure.add([.perSecond: Double(entries.played) / (Double(ProcessClock.monotonic - start) / 1e9)])
