@@ -132,10 +132,7 @@ struct LogoutRun {
             workload, fixture.peer, connections: Self.connections, perSecond: logout.rate, until: end)
         let usage = try Usage(broker: fixture.first.pid, server: server)
         workload = after
-        figure.count("requests", result.requests)
-        figure.count("unavailable", result.unavailable)
-        figure.count("wrong_answers", result.wrongAnswers)
-        if figure.firstWrongAnswer == nil { figure.firstWrongAnswer = result.firstWrongAnswer }
+        figure.count(result)
         let latencies = Latencies(microseconds: result.latencies)
         let time = Double(max(1, usage.instant - before.instant))
         return [

@@ -72,12 +72,7 @@ struct SoakRun {
             throw error
         }
         let results = [try await exchanges.result, try await refreshes.result, try await arrivals.result]
-        for result in results {
-            figure.count("requests", result.requests)
-            figure.count("unavailable", result.unavailable)
-            figure.count("wrong_answers", result.wrongAnswers)
-            if figure.firstWrongAnswer == nil { figure.firstWrongAnswer = result.firstWrongAnswer }
-        }
+        for result in results { figure.count(result) }
         figure.count("sessions_ended", try await ended)
         let latencies = Latencies(microseconds: results.flatMap(\.latencies))
         let growth = Growth(samples)

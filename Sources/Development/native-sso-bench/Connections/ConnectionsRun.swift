@@ -182,12 +182,9 @@ struct ConnectionsRun {
             until: LoadEnd(after: seconds))
         let usage = try Usage(broker: broker.pid, server: server)
         workload = after
-        figure.count("requests", result.requests)
-        figure.count("unavailable", result.unavailable)
-        figure.count("wrong_answers", result.wrongAnswers)
+        figure.count(result)
         figure.count(
             "verified_signatures", try await PublishedKeys(of: broker).verify(result.samples))
-        if figure.firstWrongAnswer == nil { figure.firstWrongAnswer = result.firstWrongAnswer }
         let latencies = Latencies(microseconds: result.latencies)
         return [
             .perSecond: Double(result.requests) / max(result.seconds, 1e-9),

@@ -23,11 +23,8 @@ struct RequestProbe {
         let result = try generator.run(&workload, limit)
         let after = try Usage(broker: broker.pid, server: server)
         let written = try await installation.cluster.walPosition() - log
-        figure.count("requests", result.requests)
-        figure.count("unavailable", result.unavailable)
-        figure.count("wrong_answers", result.wrongAnswers)
+        figure.count(result)
         figure.count("verified_signatures", try keys.verify(result.samples))
-        if figure.firstWrongAnswer == nil { figure.firstWrongAnswer = result.firstWrongAnswer }
         let latencies = Latencies(microseconds: result.latencies)
         let count = Double(max(1, result.requests))
         let good = Double(result.requests - result.unavailable - result.wrongAnswers)
