@@ -113,3 +113,67 @@ struct VerifierCommand: AsyncParsableCommand {
         }
     }
 }
+
+struct EndsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ends",
+        abstract: "How long an ended session still gets tokens, and its access token still passes.",
+        discussion: """
+            One broker hears of the end, by each cause in turn. Another one is asked for an exchange of the same login until it \
+            refuses. A TokenVerifier with a poller asks the other one for ends, and verifies an access token of the session until it \
+            refuses. All times begin with the request, the command or the SQL statement that ends the session.
+            """)
+
+    @OptionGroup var options: LoadOptions
+
+    func run() async throws {
+        try await BenchmarkRun.perform(options) { run in
+            run.add(try await EndsRun(installation: try await run.installation(), options: options).section())
+        }
+    }
+}
+
+struct RegistryFileBenchmark: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "registry", abstract: "How long `registry plan`, `apply` and `export` take for many clients.")
+
+    @Option(help: "Clients in the file.") var clients = 10_000
+    @OptionGroup var options: LoadOptions
+
+    mutating func validate() throws {
+        guard (1...50_000).contains(clients) else { throw ValidationError("--clients is between 1 and 50000") }
+    }
+
+    func run() async throws {
+        try await BenchmarkRun.perform(options) { run in
+            let measured = RegistryRun(
+                installation: try await run.installation(), rounds: options.rounds, clients: clients)
+            run.add(try await measured.section())
+        }
+    }
+}
+
+struct TimingCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "timing", abstract: "Whether refusals that look alike take alike long.",
+        discussion: """
+            An unknown session, a wrong device and a foreign group are one answer, octet for octet. Each is asked for so many \
+            times over one connection, in random order; then Welch's t says of each pair whether its mean times differ: beyond \
+            4.5 they do, and the exit status is 1.
+            """)
+
+    @OptionGroup var options: LoadOptions
+    @Option(help: "Samples of each kind.") var samples = 100_000
+
+    mutating func validate() throws {
+        guard (100...10_000_000).contains(samples) else {
+            throw ValidationError("--samples is between 100 and 10000000")
+        }
+    }
+
+    func run() async throws {
+        try await BenchmarkRun.perform(options) { run in
+            run.add(try await TimingRun(installation: try await run.installation(), samples: samples).section())
+        }
+    }
+}
