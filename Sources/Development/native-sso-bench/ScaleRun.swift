@@ -142,9 +142,7 @@ struct ScaleRun {
         facts["sessions"] = .integer(sessions)
         facts["fill_seconds"] = .integer(Int(seconds.rounded()))
         facts["database_mib"] = .integer(Int(size) ?? 0)
-        return (
-            Fixture(sessions: sessions, probe: probe, logins: logins), .object(facts)
-        )
+        return (Fixture(sessions: sessions, probe: probe, logins: logins), .object(facts))
     }
 
     /// Block after block, each of rows all over the table, and of no row twice: even ones, and then those beside them.

@@ -27,16 +27,12 @@ struct Login: Sendable {
 
     /// The claims of its id_token.
     func claims(at now: Int64) -> JSONObject {
-        var claims = JSONObject()
-        claims["iss"] = .string(SampleApps.issuer)
-        claims["sub"] = .string(subject)
-        claims["aud"] = .string(SampleApps.source)
-        claims["iat"] = .number(JSONNumber(now))
-        claims["exp"] = .number(JSONNumber(now + 86_400))
-        claims["auth_time"] = .number(JSONNumber(now))
-        claims["sid"] = .string(sid)
-        claims["di_hash"] = .string(Base64URL.encode(Array(SHA256.hash(data: Array(device.utf8)))[..<16]))
-        return claims
+        JSONObject([
+            "iss": .string(SampleApps.issuer), "sub": .string(subject), "aud": .string(SampleApps.source),
+            "iat": .number(JSONNumber(now)), "exp": .number(JSONNumber(now + 86_400)),
+            "auth_time": .number(JSONNumber(now)), "sid": .string(sid),
+            "di_hash": .string(Base64URL.encode(Array(SHA256.hash(data: Array(device.utf8)))[..<16])),
+        ])
     }
 }
 
