@@ -24,13 +24,7 @@ package struct LogoutToken: Sendable {
     }
 
     package func signed() throws -> String {
-        try key.sign(header: Self.text(of: header), payload: Self.text(of: claims))
-    }
-
-    private static func text(of object: JSONObject) -> String {
-        var json = JSONWriter()
-        json.value(.object(object))
-        return String(decoding: json.bytes, as: UTF8.self)
+        try key.sign(header: header, payload: claims)
     }
 }
 
