@@ -212,8 +212,7 @@ actor ScenarioRun {
         _ api: SampleAPI, with token: Credential?, by app: SampleApp
     ) async throws -> (status: Int, body: String) {
         let server = api.audience == SampleAPI.a.audience ? description.serverA : description.serverB
-        let answer = try await ServerCall(address: server + api.path, token: token).run(
-            from: app.clientID, observe: observe)
+        let answer = try await PlainHTTP.get(server + api.path, with: token, from: app.clientID, observe: observe)
         let credentials = token.map { " Bearer \(Narrator.short($0.secret))" } ?? ""
         narrator.note("\(app.clientID): GET \(server)\(api.path)\(credentials) ← \(answer.status) \(answer.body)")
         return answer
