@@ -229,6 +229,14 @@ actor ScenarioRun {
         return try jws.verified(by: set, allowing: [.rs256, .es256]).claims
     }
 
+    /// Tells claims, which must be there.
+    nonisolated func show(_ names: [String], of claims: JSONObject, in token: String) throws {
+        for name in names {
+            guard let value = claims[name] else { throw StepFailure("the \(token) has no \(name)") }
+            narrator.note("\(name): \(Narrator.text(value))")
+        }
+    }
+
     /// The refusal that `work` ends in.
     func expectRefusal<Value: Sendable>(
         _ code: OAuthErrorCode, _ work: () async throws(ClientError) -> Value
