@@ -1,8 +1,19 @@
-import BrokerHarness
 import ArgumentParser
+import BrokerHarness
 import Foundation
 import JOSE
 import StrictCoding
+
+/// A command with a run of its own.
+protocol MeasuringCommand: AsyncParsableCommand {
+    var options: LoadOptions { get }
+
+    func measure(_ run: inout BenchmarkRun) async throws
+}
+
+extension MeasuringCommand {
+    func run() async throws { try await BenchmarkRun.perform(options, measure) }
+}
 
 /// One run of the tool: what it starts, what it measures, and what it reports.
 struct BenchmarkRun {
