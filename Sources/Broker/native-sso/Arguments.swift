@@ -65,6 +65,26 @@ extension Client.Grant: ExpressibleByArgument {
     package var defaultValueDescription: String { rawValue }
 }
 
+/// Of a key that signs tokens.
+extension KeyAlgorithm: ExpressibleByArgument {
+    package static var allValueStrings: [String] { signing.map(\.rawValue) }
+
+    package init?(argument: String) {
+        guard let algorithm = Self(rawValue: argument), Self.signing.contains(algorithm) else { return nil }
+        self = algorithm
+    }
+}
+
+/// Of a key that makes tokens. `key generate` has more names.
+extension KeyUse: ExpressibleByArgument {
+    package static var allValueStrings: [String] { [accessToken, refreshToken].map(\.rawValue) }
+
+    package init?(argument: String) {
+        guard let use = Self(rawValue: argument), use != .device else { return nil }
+        self = use
+    }
+}
+
 /// `90d`, `12h`, `30m` or `60s`; never zero.
 extension Seconds: ExpressibleByArgument {
     package init?(argument: String) {

@@ -22,17 +22,8 @@ enum ClientSetting: String {
     }
 }
 
-/// A setting that no client may have.
-struct ClientDefect {
-    let setting: ClientSetting
-    /// The end of a sentence that begins with the setting.
-    let message: String
-
-    init(_ setting: ClientSetting, _ message: String) {
-        self.setting = setting
-        self.message = message
-    }
-}
+/// A setting that no client may have, and the end of a sentence that begins with it.
+typealias ClientDefect = (setting: ClientSetting, message: String)
 
 extension Client {
     static let accessTokenLifetimes: ClosedRange<Seconds> = 10 ... .hours(24)
@@ -43,13 +34,13 @@ extension Client {
 
     /// The rules about all of it. The schema repeats most of them.
     var defects: [ClientDefect] {
-        (audiences.isEmpty ? [ClientDefect(.audiences, "must name at least one resource server")] : [])
+        (audiences.isEmpty ? [(.audiences, "must name at least one resource server")] : [])
             + (scopeDefect.map { [$0] } ?? []) + settingDefects
     }
 
     var scopeDefect: ClientDefect? {
         defaultScope.isSubset(of: allowedScope)
-            ? nil : ClientDefect(.defaultScope, "must lie within the allowed scope")
+            ? nil : (.defaultScope, "must lie within the allowed scope")
     }
 
     /// The rules about one setting each.
@@ -64,9 +55,10 @@ extension Client {
         ]
         return lifetimes.compactMap { setting, span, bounds in
             guard let span, !bounds.contains(span) else { return nil }
-            return ClientDefect(
+            return (
                 setting,
-                "must be from \(DurationText.format(bounds.lowerBound)) to \(DurationText.format(bounds.upperBound))")
+                "must be from \(DurationText.format(bounds.lowerBound)) to \(DurationText.format(bounds.upperBound))"
+            )
         }
     }
 
@@ -77,13 +69,13 @@ extension Client {
         var defects: [ClientDefect] = []
         for (setting, values) in lists {
             if values.contains(where: { Issuer($0) == nil }) {
-                defects.append(ClientDefect(setting, "takes printable ASCII"))
+                defects.append((setting, "takes printable ASCII"))
             }
             // A repeated value would turn the `aud` of one resource server into a list.
-            if Set(values).count != values.count { defects.append(ClientDefect(setting, "takes each value once")) }
+            if Set(values).count != values.count { defects.append((setting, "takes each value once")) }
         }
         if acceptedContextClasses.contains(where: { $0.utf8.contains(UInt8(ascii: " ")) }) {
-            defects.append(ClientDefect(.acceptedContextClasses, "takes values without spaces, one after the other"))
+            defects.append((.acceptedContextClasses, "takes values without spaces, one after the other"))
         }
         return defects
     }
@@ -93,13 +85,14 @@ extension Client {
             copiedClaims.allSatisfy({ ClientID($0) != nil && !$0.utf8.contains(UInt8(ascii: " ")) })
         else {
             return [
-                ClientDefect(
+                (
                     .copiedClaims,
-                    "takes at most \(CopiedClaims.mostNames) names, each once, of printable ASCII without spaces")
+                    "takes at most \(CopiedClaims.mostNames) names, each once, of printable ASCII without spaces"
+                )
             ]
         }
         return copiedClaims.filter(CopiedClaims.isReserved).map {
-            ClientDefect(.copiedClaims, "\($0): the broker sets this claim itself, or no access token may have it")
+            (.copiedClaims, "\($0): the broker sets this claim itself, or no access token may have it")
         }
     }
 

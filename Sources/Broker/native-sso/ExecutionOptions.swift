@@ -91,7 +91,7 @@ struct ExecutionOptions: ParsableArguments {
     ) async throws {
         guard execute else { return try options.output.show(plan) }
         let act = options.act(why, id)
-        let journal = try options.read(openingFiles: false) { $0.audit() }.journal.map { EndLog(path: $0) }
+        let journal = try options.read(openingFiles: false) { .some($0.journal()) }.map { EndLog(path: $0) }
         try journal?.check()
         try await Progress.showing(plan.action) {
             try await options.administer { registry in

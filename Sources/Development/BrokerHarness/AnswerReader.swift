@@ -31,11 +31,11 @@ package struct AnswerReader: Sendable {
         else {
             throw .notHTTP(String(lines.first?.prefix(80) ?? ""))
         }
-        var fields: [HTTPAnswer.Field] = []
+        var fields: [(name: String, value: String)] = []
         for line in lines.dropFirst() {
             guard let colon = line.firstIndex(of: ":") else { throw .notHTTP(String(line.prefix(80))) }
             let value = line[line.index(after: colon)...].drop { $0 == " " }
-            fields.append(HTTPAnswer.Field(name: String(line[..<colon]), value: String(value)))
+            fields.append((String(line[..<colon]), String(value)))
         }
         let head = HTTPAnswer(status: status, fields: fields, body: [])
         if status < 200, !showsInterim {

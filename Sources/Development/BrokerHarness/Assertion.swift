@@ -17,13 +17,10 @@ package struct Assertion: Sendable {
         self.key = key
         header = key.header(type: "client-authentication+jwt")
         let now = Int64(time(nil))
-        claims = JSONObject()
-        claims["iss"] = .string(client)
-        claims["sub"] = .string(client)
-        claims["aud"] = .string(audience)
-        claims["iat"] = .number(JSONNumber(now))
-        claims["exp"] = .number(JSONNumber(now + 60))
-        claims["jti"] = .string(Unguessable.make())
+        claims = JSONObject([
+            "iss": .string(client), "sub": .string(client), "aud": .string(audience),
+            "iat": .number(JSONNumber(now)), "exp": .number(JSONNumber(now + 60)), "jti": .string(Unguessable.make()),
+        ])
     }
 
     package func signed() throws -> String { rewritesToken(try key.sign(header: header, payload: claims)) }

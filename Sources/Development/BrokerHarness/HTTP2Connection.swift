@@ -77,9 +77,7 @@ package final class HTTP2Connection {
 
 extension HTTPAnswer {
     package init(_ answer: FrameReader.Answer) {
-        self.init(
-            status: answer.status, fields: answer.fields.map { Field(name: $0.name, value: $0.value) },
-            body: answer.body)
+        self.init(status: answer.status, fields: answer.fields, body: answer.body)
     }
 }
 

@@ -4,20 +4,10 @@ package import StrictCoding
 package struct HTTPAnswer: Sendable {
     package let status: Int
     /// In the order of the answer, repeated ones included.
-    package let fields: [Field]
+    package let fields: [(name: String, value: String)]
     package let body: [UInt8]
 
-    package struct Field: Sendable {
-        package let name: String
-        package let value: String
-
-        package init(name: String, value: String) {
-            self.name = name
-            self.value = value
-        }
-    }
-
-    package init(status: Int, fields: [Field], body: [UInt8]) {
+    package init(status: Int, fields: [(name: String, value: String)], body: [UInt8]) {
         self.status = status
         self.fields = fields
         self.body = body

@@ -19,16 +19,12 @@ package struct IDToken: Sendable {
         self.key = key
         header = key.header()
         let now = Int64(time(nil))
-        claims = JSONObject()
-        claims["iss"] = .string(issuer)
-        claims["sub"] = .string(subject)
-        claims["aud"] = .string(client)
-        claims["iat"] = .number(JSONNumber(now - 60))
-        claims["exp"] = .number(JSONNumber(now + 3600))
-        claims["auth_time"] = .number(JSONNumber(now - 70))
-        claims["sid"] = .string(sid)
-        claims["di_hash"] = .string(Self.leftHalfHash(device))
-        claims["ds_hash"] = claims["di_hash"]
+        let hash = JSONValue.string(Self.leftHalfHash(device))
+        claims = JSONObject([
+            "iss": .string(issuer), "sub": .string(subject), "aud": .string(client),
+            "iat": .number(JSONNumber(now - 60)), "exp": .number(JSONNumber(now + 3600)),
+            "auth_time": .number(JSONNumber(now - 70)), "sid": .string(sid), "di_hash": hash, "ds_hash": hash,
+        ])
     }
 
     package func signed() throws -> String {

@@ -14,17 +14,13 @@ package struct LogoutToken: Sendable {
         header = key.header()
         header["typ"] = .string("logout+jwt")
         let now = Int64(time(nil))
-        var events = JSONObject()
-        events["http://schemas.openid.net/event/backchannel-logout"] = .object(JSONObject())
-        claims = JSONObject()
-        claims["iss"] = .string(issuer)
-        claims["aud"] = .string(audience)
-        claims["iat"] = .number(JSONNumber(now))
-        claims["exp"] = .number(JSONNumber(now + 120))
-        claims["jti"] = .string(Unguessable.make())
-        claims["sub"] = subject.map(JSONValue.string)
-        claims["sid"] = sid.map(JSONValue.string)
-        claims["events"] = .object(events)
+        claims = JSONObject([
+            "iss": .string(issuer), "aud": .string(audience), "iat": .number(JSONNumber(now)),
+            "exp": .number(JSONNumber(now + 120)), "jti": .string(Unguessable.make()),
+            "sub": subject.map(JSONValue.string), "sid": sid.map(JSONValue.string),
+            "events": .object(
+                JSONObject(["http://schemas.openid.net/event/backchannel-logout": .object(JSONObject())])),
+        ])
     }
 
     package func signed() throws -> String {

@@ -1,3 +1,4 @@
+import BrokerTesting
 package import StrictCoding
 
 /// The `events` member of a security event token.
@@ -16,9 +17,7 @@ extension LoginFactory {
         token.header["typ"] = .string("secevent+jwt")
         token.claims["exp"] = nil
         token.claims["sub_id"] = .object(subject(of: login))
-        var events = JSONObject()
-        events[type] = .object(JSONObject())
-        token.claims["events"] = .object(events)
+        token.claims["events"] = .object(JSONObject([type: .object(JSONObject())]))
         return token
     }
 
@@ -34,11 +33,10 @@ extension LoginFactory {
 
     /// The subject identifier of its user. RFC 9493 §3.2.3.
     package func subject(of login: Login) -> JSONObject {
-        var subject = JSONObject()
-        subject["format"] = .string("iss_sub")
-        subject["iss"] = .string(issuer)
-        subject["sub"] = .string(login.token.claims.string("sub") ?? "")
-        return subject
+        JSONObject([
+            "format": .string("iss_sub"), "iss": .string(issuer),
+            "sub": .string(login.token.claims.string("sub") ?? ""),
+        ])
     }
 }
 

@@ -37,7 +37,7 @@ package final class SignerProcess: Sendable {
         try await untilListening(before + 1)
     }
 
-    private var starts: Int { process.errors.components("signer listening") }
+    private var starts: Int { process.errors.ranges(of: "signer listening").count }
 
     private func untilListening(_ starts: Int) async throws {
         _ = try await eventually("the signer listens") { [self] in
@@ -51,9 +51,4 @@ package final class SignerProcess: Sendable {
             try BuildProducts.path(of: "native-sso"), ["signer", "--config", installation.file("signer.yaml")],
             name: "the signer", log: installation.directory.appending(path: "signer.log"))
     }
-}
-
-extension String {
-    /// How often `text` occurs.
-    fileprivate func components(_ text: String) -> Int { ranges(of: text).count }
 }

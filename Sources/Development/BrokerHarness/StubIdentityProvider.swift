@@ -81,21 +81,12 @@ package final class StubIdentityProvider: Sendable {
 
     private func serve(_ peer: Int32) {
         guard let (path, call) = Self.request(peer) else { return }
-        guard path != "/token" else {
+        if path == "/token" || path == "/revoke" {
             let reply = state.withLock { state in
-                state.calls.append(call)
-                return state.token
+                if path == "/token" { state.calls.append(call) } else { state.revocations.append(call) }
+                return path == "/token" ? state.token : state.revocation
             }
-            reply(call).write(to: peer)
-            return
-        }
-        guard path != "/revoke" else {
-            let reply = state.withLock { state in
-                state.revocations.append(call)
-                return state.revocation
-            }
-            reply(call).write(to: peer)
-            return
+            return reply(call).write(to: peer)
         }
         let isJWKS = path == "/jwks"
         let (behaviour, document) = state.withLock { state in

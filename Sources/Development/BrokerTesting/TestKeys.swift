@@ -129,11 +129,9 @@ package struct TestKey: Sendable {
 
     /// The honest header of this key.
     package func header(type: String? = "JWT") -> JSONObject {
-        var header = JSONObject()
-        header["alg"] = .string(algorithm.rawValue)
-        header["kid"] = keyID.map { .string($0) }
-        header["typ"] = type.map { .string($0) }
-        return header
+        JSONObject([
+            "alg": .string(algorithm.rawValue), "kid": keyID.map { .string($0) }, "typ": type.map { .string($0) },
+        ])
     }
 
     /// The JWKS document with the public halves of `keys`.
@@ -157,5 +155,13 @@ package struct TestKey: Sendable {
         case .p521(let key): return ec(.p521, key.publicKey.x963Representation)
         case .ed25519(let key): return .ed25519(Array(key.publicKey.rawRepresentation))
         }
+    }
+}
+
+extension JSONObject {
+    /// In this order. A member without a value is left out.
+    package init(_ members: KeyValuePairs<String, JSONValue?>) {
+        self.init()
+        for (name, value) in members { self[name] = value }
     }
 }

@@ -14,16 +14,13 @@ package struct TestProof: Sendable {
     /// - Parameter now: Seconds since 1970.
     package init(by key: TestKey, for target: String, at now: Int64, nonce: String? = nil) {
         self.key = key
-        header = JSONObject()
-        header["typ"] = .string("dpop+jwt")
-        header["alg"] = .string(key.algorithm.rawValue)
-        header["jwk"] = .object(Self.jwk(of: key))
-        claims = JSONObject()
-        claims["jti"] = .string(UniqueID.random().description)
-        claims["htm"] = .string("POST")
-        claims["htu"] = .string(target)
-        claims["iat"] = .number(JSONNumber(now))
-        claims["nonce"] = nonce.map { .string($0) }
+        header = JSONObject([
+            "typ": .string("dpop+jwt"), "alg": .string(key.algorithm.rawValue), "jwk": .object(Self.jwk(of: key)),
+        ])
+        claims = JSONObject([
+            "jti": .string(UniqueID.random().description), "htm": .string("POST"), "htu": .string(target),
+            "iat": .number(JSONNumber(now)), "nonce": nonce.map { .string($0) },
+        ])
     }
 
     /// The value of the `DPoP` field.

@@ -37,10 +37,11 @@ final class BenchmarkCluster: Sendable {
     }
 
     func stop() async throws {
-        let closing: Result<Void, any Error>
-        do { closing = .success(try await close()) } catch { closing = .failure(error) }
-        try await server.stop()
-        try closing.get()
+        try await ending {
+            try await close()
+        } with: {
+            try await server.stop()
+        }
     }
 
     /// Ends the session of our own, and leaves the server alone.

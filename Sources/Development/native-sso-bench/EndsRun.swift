@@ -19,7 +19,6 @@ enum EndingCause: String, CaseIterable, Sendable {
 struct EndsRun {
     let installation: MeasuredInstallation
     let options: LoadOptions
-    let progress: (String) -> Void
 
     private static let api = "bench-api"
 
@@ -36,17 +35,13 @@ struct EndsRun {
     }
 
     func section() async throws -> Section {
-        var section = Section("ends")
-        section.facts = [
-            ("poll", .string("long polling, every 250 ms")), ("causes", .integer(EndingCause.allCases.count)),
-        ]
         let base = installation.base
         try await base.command(
             "client", "add", Self.api, "--authentication", "client_secret_basic", "--audience", SampleApps.audience,
             "--introspects", SampleApps.audience)
         let secret = try await base.rotateSecret(of: Self.api)
         let (first, second) = (try LoopbackPort.free(), try LoopbackPort.free())
-        section.figures = try await base.withBroker(environment: Self.backchannel(first), Self.hearEvents) { hearing in
+        let figures = try await base.withBroker(environment: Self.backchannel(first), Self.hearEvents) { hearing in
             try await base.withBroker("second", environment: Self.backchannel(second), Self.hearEvents) { asked in
                 guard let keys = HTTPKeySetLoader("http://127.0.0.1:\(asked.internalPort)/.well-known/jwks.json") else {
                     throw ManagedProcess.Failure(description: "the address of the key set is refused")
@@ -63,7 +58,7 @@ struct EndsRun {
                 }
                 let polling = Task { await poller?.run() }
                 defer { polling.cancel() }
-                return try await figures(
+                return try await measured(
                     Fixture(
                         first: hearing, port: first, second: asked,
                         logins: LoginFactory(
@@ -72,7 +67,11 @@ struct EndsRun {
                         verifier: verifier, sql: try base.session(), installation: base))
             }
         }
-        return section
+        return Section(
+            "ends",
+            facts: [
+                ("poll", .string("long polling, every 250 ms")), ("causes", .integer(EndingCause.allCases.count)),
+            ], figures: figures)
     }
 
     private static func backchannel(_ port: UInt16) -> [String: String] {
@@ -87,11 +86,11 @@ struct EndsRun {
         configuration.providers[0].events = ["security_events: {}", "global_token_revocation: {}"]
     }
 
-    private func figures(_ fixture: Fixture) async throws -> [Figure] {
+    private func measured(_ fixture: Fixture) async throws -> [Figure] {
         var figures = EndingCause.allCases.map { Figure(["cause": .string($0.rawValue)]) }
         for round in 0..<options.rounds {
             for (index, cause) in EndingCause.allCases.enumerated() {
-                progress("ends: round \(round + 1), \(cause.rawValue)")
+                say("ends: round \(round + 1), \(cause.rawValue)")
                 figures[index].add(try await Self.measure(cause, fixture))
             }
         }
@@ -164,12 +163,7 @@ struct EndsRun {
 }
 
 extension HTTPAnswer {
-    private struct Unexpected: Error {
-        let status: Int
-        let text: String
-    }
-
     fileprivate func expect(_ expected: Int) throws {
-        guard status == expected else { throw Unexpected(status: status, text: text) }
+        guard status == expected else { throw ManagedProcess.Failure(description: "\(status): \(text)") }
     }
 }

@@ -7,7 +7,6 @@ import Synchronization
 
 /// Steady exchanges at one broker while the primary database is killed and its standby promoted.
 struct FailoverRun {
-    let progress: (String) -> Void
 
     private static let callers = 32
     /// Between two requests of a caller.
@@ -18,15 +17,14 @@ struct FailoverRun {
     private static let apps = (source: "app-source", target: "app-00")
 
     func section() async throws -> Section {
-        progress("failover: starting a primary and its synchronous standby")
+        say("failover: starting a primary and its synchronous standby")
         let key = try TestKey.shared(.es256)
         let logins = LoginFactory(
             issuer: SampleApps.issuer, key: key, source: Self.apps.source, target: Self.apps.target)
         var options = ClusterOptions()
         options.isEphemeral = true
         let pair = try await ReplicatedPair.start(options: options)
-        let result: Result<Section, any Error>
-        do {
+        return try await ending {
             let installation = try await Installation(
                 BrokerConfiguration(
                     issuer: SampleApps.broker,
@@ -38,13 +36,10 @@ struct FailoverRun {
                 }
                 for statement in row.sql { try await sql.rows(statement) }
             }
-            result = .success(
-                try await installation.withBroker { try await failOver(pair, under: logins, at: $0.publicPort) })
-        } catch {
-            result = .failure(error)
+            return try await installation.withBroker { try await failOver(pair, under: logins, at: $0.publicPort) }
+        } with: {
+            try await pair.stop()
         }
-        try await pair.stop()
-        return try result.get()
     }
 
     private func failOver(_ pair: ReplicatedPair, under logins: LoginFactory, at port: UInt16) async throws -> Section {
@@ -61,7 +56,7 @@ struct FailoverRun {
             }
             try await Task.sleep(for: .seconds(Self.lead))
             if let wrong = count.wrong.first { throw ManagedProcess.Failure(description: "wrong answer: \(wrong)") }
-            progress("failover: killing the primary")
+            say("failover: killing the primary")
             let killedAt = count.seconds
             try await pair.killPrimary()
             try await pair.promoteStandby()
@@ -77,21 +72,20 @@ struct FailoverRun {
     }
 
     private func section(_ count: AnswerCount, killedAt: Double, promotedAt: Double, grantedAt: Double) -> Section {
-        var section = Section("failover")
         let steps = count.steps
-        section.facts = [
-            ("callers", .integer(Self.callers)), ("step_ms", .integer(Int(Self.step * 1000))),
-            ("killed_at_ms", .integer(Int(killedAt * 1000))),
-            ("granted", .array(steps.map { .integer($0.granted) })),
-            ("unavailable", .array(steps.map { .integer($0.unavailable) })),
-        ]
         var figure = Figure(["killed": .string("primary")])
         figure.add([.promotedAfter: (promotedAt - killedAt) * 1000, .grantedAfter: (grantedAt - killedAt) * 1000])
         figure.count("unavailable", steps.reduce(0) { $0 + $1.unavailable })
         figure.count("wrong_answers", count.wrong.count)
         figure.firstWrongAnswer = count.wrong.first
-        section.figures = [figure]
-        return section
+        return Section(
+            "failover",
+            facts: [
+                ("callers", .integer(Self.callers)), ("step_ms", .integer(Int(Self.step * 1000))),
+                ("killed_at_ms", .integer(Int(killedAt * 1000))),
+                ("granted", .array(steps.map { .integer($0.granted) })),
+                ("unavailable", .array(steps.map { .integer($0.unavailable) })),
+            ], figures: [figure])
     }
 }
 

@@ -11,7 +11,6 @@ struct LogoutRun {
     let installation: MeasuredInstallation
     let options: LoadOptions
     let logout: LogoutOptions
-    let progress: (String) -> Void
 
     private static let connections = 16
     private static let logins = 1000
@@ -19,26 +18,26 @@ struct LogoutRun {
     private static let watched = 16
 
     func section() async throws -> Section {
-        progress("logout: making \(options.rounds) users of \(logout.sessions) sessions")
+        say("logout: making \(options.rounds) users of \(logout.sessions) sessions")
         try await fill()
-        var section = Section("logout")
-        section.facts = [
-            ("sessions", .integer(logout.sessions)), ("requests_per_second", .integer(logout.rate)),
-            ("connections", .integer(Self.connections)),
-        ]
         let logins = try await SignedLogins.make(
             (0..<Self.logins).map { _ in Login.new() }, key: installation.key, at: Int64(time(nil)))
-        section.figures = try await withOwnEventLoop { loop in
+        let figures = try await withOwnEventLoop { loop in
             try await installation.base.withBroker { first in
                 try await installation.base.withBroker("second") { second in
-                    try await figures(
+                    try await measured(
                         Fixture(
                             first: first, second: second,
                             peer: Peer(eventLoop: loop, port: first.publicPort, tls: nil), logins: logins))
                 }
             }
         }
-        return section
+        return Section(
+            "logout",
+            facts: [
+                ("sessions", .integer(logout.sessions)), ("requests_per_second", .integer(logout.rate)),
+                ("connections", .integer(Self.connections)),
+            ], figures: figures)
     }
 
     private struct Fixture {
@@ -49,14 +48,14 @@ struct LogoutRun {
         let logins: SignedLogins
     }
 
-    private func figures(_ fixture: Fixture) async throws -> [Figure] {
+    private func measured(_ fixture: Fixture) async throws -> [Figure] {
         var (before, meanwhile) = (Figure(["load": .string("before")]), Figure(["load": .string("meanwhile")]))
         var workload = Exchanges(fixture.logins, apps: [SampleApps.targets[0]], range: 0..<Int.max)
         var warmUp = Figure([:])
         _ = try await load(&workload, fixture, until: LoadEnd(after: 2), &warmUp)
         before.adoptFailures(of: warmUp)
         for round in 0..<options.rounds {
-            progress("logout: round \(round + 1)")
+            say("logout: round \(round + 1)")
             let user = try await UserSessions(round, of: options.rounds, logout, key: installation.key)
             try await installation.cluster.sql("CHECKPOINT;")
             let alone = try await load(&workload, fixture, until: LoadEnd(after: options.seconds), &before)
@@ -133,10 +132,7 @@ struct LogoutRun {
             workload, fixture.peer, connections: Self.connections, perSecond: logout.rate, until: end)
         let usage = try Usage(broker: fixture.first.pid, server: server)
         workload = after
-        figure.count("requests", result.requests)
-        figure.count("unavailable", result.unavailable)
-        figure.count("wrong_answers", result.wrongAnswers)
-        if figure.firstWrongAnswer == nil { figure.firstWrongAnswer = result.firstWrongAnswer }
+        figure.count(result)
         let latencies = Latencies(microseconds: result.latencies)
         let time = Double(max(1, usage.instant - before.instant))
         return [

@@ -65,8 +65,22 @@ enum Program {
 /// Lends an event loop on a thread of its own, which ends with the work, whatever came of it.
 func withOwnEventLoop<Value>(_ work: (any EventLoop) async throws -> Value) async throws -> Value {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    return try await ending {
+        try await work(group.next())
+    } with: {
+        try await group.shutdownGracefully()
+    }
+}
+
+/// Does the work and then `end`, whatever came of the work. Throws what went wrong first.
+func ending<Value>(_ work: () async throws -> Value, with end: () async throws -> Void) async throws -> Value {
     let result: Result<Value, any Error>
-    do { result = .success(try await work(group.next())) } catch { result = .failure(error) }
-    try await group.shutdownGracefully()
+    do { result = .success(try await work()) } catch { result = .failure(error) }
+    do {
+        try await end()
+    } catch {
+        _ = try result.get()
+        throw error
+    }
     return try result.get()
 }

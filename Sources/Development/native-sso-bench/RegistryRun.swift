@@ -6,18 +6,15 @@ struct RegistryRun {
     let installation: MeasuredInstallation
     let rounds: Int
     let clients: Int
-    let progress: (String) -> Void
 
     private static let file = "registry-file.yaml"
 
     func section() async throws -> Section {
-        var section = Section("registry_file")
-        section.facts = [("clients", .integer(clients))]
         var figures = ["apply all", "plan, no change", "apply a change of all", "export"].map {
             Figure(["command": .string($0)])
         }
         for round in 0..<rounds {
-            progress("registry: round \(round + 1)")
+            say("registry: round \(round + 1)")
             figures[0].add(try await apply(round, lifetime: "5m"))
             figures[1].add(try await timed("registry", "plan", installation.base.file(Self.file)))
             figures[2].add(try await apply(round, lifetime: "6m"))
@@ -25,8 +22,7 @@ struct RegistryRun {
                 try await timed("registry", "export", installation.base.file("export-\(round).yaml"), "--name", "bench")
             )
         }
-        section.figures = figures
-        return section
+        return Section("registry_file", facts: [("clients", .integer(clients))], figures: figures)
     }
 
     /// Each round has clients of its own.

@@ -35,7 +35,6 @@ struct ScaleRun {
     let template: String
     let options: LoadOptions
     let connections: Int
-    let progress: (String) -> Void
 
     func section(sizes: [Int]) async throws -> Section {
         var section = Section("scale")
@@ -70,7 +69,7 @@ struct ScaleRun {
             }
         }
         for round in 0...options.rounds {
-            progress(round == 0 ? "scale: warming up" : "scale: round \(round)")
+            say(round == 0 ? "scale: warming up" : "scale: round \(round)")
             for (kindIndex, kind) in Self.kinds.enumerated() {
                 try await cluster.sql("CHECKPOINT;")
                 for pages in Pages.allCases.indices {
@@ -117,7 +116,7 @@ struct ScaleRun {
 
     /// A registry of so many sessions, with its broker.
     private func prepare(_ sessions: Int) async throws -> (Fixture, JSONValue) {
-        progress("scale: making \(sessions) sessions")
+        say("scale: making \(sessions) sessions")
         let installation = try await MeasuredInstallation(Algorithms(), template: template, on: cluster, in: directory)
         let start = ProcessClock.monotonic
         try await setDurability(false)
@@ -131,7 +130,7 @@ struct ScaleRun {
         sync()  // what was written while nothing was flushed
         let seconds = Double(ProcessClock.monotonic - start) / 1e9
         let size = try await cluster.sql("SELECT pg_database_size('\(installation.database)') / 1048576;")
-        progress("scale: \(sessions) sessions took \(seconds.rounded(to: 0)) s")
+        say("scale: \(sessions) sessions took \(seconds.rounded(to: 0)) s")
 
         let broker = try installation.base.startBroker()
         try await broker.untilReady()
@@ -143,9 +142,7 @@ struct ScaleRun {
         facts["sessions"] = .integer(sessions)
         facts["fill_seconds"] = .integer(Int(seconds.rounded()))
         facts["database_mib"] = .integer(Int(size) ?? 0)
-        return (
-            Fixture(sessions: sessions, probe: probe, logins: logins), .object(facts)
-        )
+        return (Fixture(sessions: sessions, probe: probe, logins: logins), .object(facts))
     }
 
     /// Block after block, each of rows all over the table, and of no row twice: even ones, and then those beside them.

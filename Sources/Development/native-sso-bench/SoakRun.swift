@@ -9,7 +9,6 @@ import StrictCoding
 struct SoakRun {
     let installation: MeasuredInstallation
     let soak: SoakOptions
-    let progress: (String) -> Void
 
     /// Of each of the two loads.
     private static let connections = 16
@@ -43,7 +42,7 @@ struct SoakRun {
         let apps = SampleApps.targets
         let families = TokenFamilies(count: logins.count)
         var figure = Figure(["load": .string("steady")])
-        progress("soak: bringing in \(logins.count) logins")
+        say("soak: bringing in \(logins.count) logins")
         let probe = try await RequestProbe(installation, broker)
         for (app, families) in [(apps[0], families), (apps[1], nil)] {
             var workload = Exchanges(logins, apps: [app], range: 0..<logins.count, families: families)
@@ -73,12 +72,7 @@ struct SoakRun {
             throw error
         }
         let results = [try await exchanges.result, try await refreshes.result, try await arrivals.result]
-        for result in results {
-            figure.count("requests", result.requests)
-            figure.count("unavailable", result.unavailable)
-            figure.count("wrong_answers", result.wrongAnswers)
-            if figure.firstWrongAnswer == nil { figure.firstWrongAnswer = result.firstWrongAnswer }
-        }
+        for result in results { figure.count(result) }
         figure.count("sessions_ended", try await ended)
         let latencies = Latencies(microseconds: results.flatMap(\.latencies))
         let growth = Growth(samples)
@@ -157,7 +151,7 @@ struct SoakRun {
             let sample = try await Sample(broker, installation, since: start)
             samples.append(sample)
             if number.isMultiple(of: 10) {
-                progress(
+                say(
                     "soak: \(Int(sample.at)) s, \(sample.resident) KiB resident, \(sample.descriptors) descriptors")
             }
         }
@@ -168,15 +162,14 @@ struct SoakRun {
         func numbers(_ value: KeyPath<Sample, Int64>) -> JSONValue {
             .array(samples.map { .integer($0[keyPath: value]) })
         }
-        var section = Section("soak")
-        section.facts = [
-            ("seconds", .integer(Int(soak.seconds))), ("logins", .integer(soak.logins)),
-            ("sampled_at_s", .array(samples.map { .integer(Int($0.at)) })), ("resident_kib", numbers(\.resident)),
-            ("descriptors", numbers(\.descriptors)), ("table_octets", numbers(\.octets)), ("rows", numbers(\.rows)),
-            ("dead_rows", numbers(\.deadRows)), ("wal_octets", numbers(\.log)),
-        ]
-        section.figures = [figure]
-        return section
+        return Section(
+            "soak",
+            facts: [
+                ("seconds", .integer(Int(soak.seconds))), ("logins", .integer(soak.logins)),
+                ("sampled_at_s", .array(samples.map { .integer(Int($0.at)) })), ("resident_kib", numbers(\.resident)),
+                ("descriptors", numbers(\.descriptors)), ("table_octets", numbers(\.octets)),
+                ("rows", numbers(\.rows)), ("dead_rows", numbers(\.deadRows)), ("wal_octets", numbers(\.log)),
+            ], figures: [figure])
     }
 
     private func judgement(_ growth: Growth) -> String? {

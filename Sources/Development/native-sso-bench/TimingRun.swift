@@ -10,7 +10,6 @@ struct TimingRun {
 
     let installation: MeasuredInstallation
     let samples: Int
-    let progress: (String) -> Void
 
     func section() async throws -> Section {
         try await TimingRequests.register(in: installation)
@@ -25,7 +24,7 @@ struct TimingRun {
             var wrong = 0
             // What comes first finds everything cold.
             _ = try measure(requests, on: connection, samples: max(200, samples / 50), wrong: &wrong)
-            progress("timing: \(samples) samples of each kind")
+            say("timing: \(samples) samples of each kind")
             let times = try measure(requests, on: connection, samples: samples, wrong: &wrong)
             return report(times, wrong: wrong)
         }
@@ -56,8 +55,8 @@ struct TimingRun {
     }
 
     private func report(_ times: [TimingKind: [Double]], wrong: Int) -> Section {
-        var section = Section("timing")
-        section.facts = [("samples", .integer(samples)), ("threshold", .string("\(WelchTest.threshold)"))]
+        var section = Section(
+            "timing", facts: [("samples", .integer(samples)), ("threshold", .string("\(WelchTest.threshold)"))])
         for kind in TimingKind.allCases {
             let latencies = Latencies(microseconds: (times[kind] ?? []).map { UInt32(clamping: Int64($0 / 1000)) })
             var figure = Figure(["kind": .string(kind.rawValue), "than": .string("")])

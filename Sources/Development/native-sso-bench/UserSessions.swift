@@ -1,7 +1,7 @@
+import BrokerHarness
 import BrokerTesting
 import Foundation
 import OAuthWire
-import StrictCoding
 
 /// One of the users with very many sessions: number `u` has every row `n` of the population with `n % users == u`.
 struct UserSessions {
@@ -22,29 +22,13 @@ struct UserSessions {
         let forms = try await SignedLogins.make(logins, key: key, at: now)
         let head = forms.heads([SampleApps.targets[0]])[0]
         requests = (0..<forms.count).map { head + forms[$0] }
-        logout = try LogoutRequest.endingAll(of: Self.subject(user), key: key, at: now)
+        let token = LogoutToken(
+            issuer: SampleApps.issuer, audience: SampleApps.source, subject: Self.subject(user), key: key)
+        let form = FormEncoder.encode([Parameter.logoutToken: try token.signed()])
+        logout = TokenRequest.head("/backchannel-logout", bodyLength: form.count) + form
     }
 
     private static func subject(_ user: Int) -> String { "user-of-many-\(user)" }
 
     static func subject(sql n: String, of users: Int) -> String { "('user-of-many-' || \(n) % \(users))" }
-}
-
-/// What an identity provider sends when a user is logged out everywhere. OpenID Connect Back-Channel Logout 1.0 §2.4, §2.5.
-enum LogoutRequest {
-    static func endingAll(of subject: String, key: TestKey, at now: Int64) throws -> [UInt8] {
-        var events = JSONObject()
-        events["http://schemas.openid.net/event/backchannel-logout"] = .object(JSONObject())
-        var claims = JSONObject()
-        claims["iss"] = .string(SampleApps.issuer)
-        claims["aud"] = .string(SampleApps.source)
-        claims["sub"] = .string(subject)
-        claims["iat"] = .number(JSONNumber(now))
-        claims["exp"] = .number(JSONNumber(now + 120))
-        claims["jti"] = .string(Login.new().sid)
-        claims["events"] = .object(events)
-        let token = try key.sign(claims: claims, type: "logout+jwt")
-        let form = FormEncoder.encode([Parameter.logoutToken: token])
-        return TokenRequest.head("/backchannel-logout", bodyLength: form.count) + form
-    }
 }

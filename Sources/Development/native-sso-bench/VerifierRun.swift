@@ -6,7 +6,6 @@ import TokenVerifier
 /// One API verifies access tokens, one after the other: each for the first time, and each again.
 struct VerifierRun {
     let options: LoadOptions
-    let progress: (String) -> Void
 
     private static let algorithms: [SignatureAlgorithm] = [.es256, .rs256]
     private static let tokens = 2000
@@ -14,10 +13,9 @@ struct VerifierRun {
     private static let now: Int64 = 1_795_000_000
 
     func section() async throws -> Section {
-        var section = Section("verifier")
-        section.facts = [("tokens", .integer(Self.tokens))]
+        var section = Section("verifier", facts: [("tokens", .integer(Self.tokens))])
         for algorithm in Self.algorithms {
-            progress("verifier: signing \(Self.tokens) tokens with \(algorithm.rawValue)")
+            say("verifier: signing \(Self.tokens) tokens with \(algorithm.rawValue)")
             let key = try TestKey.shared(algorithm)
             let tokens = try (0..<Self.tokens).map { try Self.token($0, key) }
             for isCached in [false, true] {

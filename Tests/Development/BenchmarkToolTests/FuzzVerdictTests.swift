@@ -142,8 +142,7 @@ struct FuzzVerdictTests {
     ) -> String? {
         var request = FuzzedRequest(0, FuzzMessage(FuzzForm([])), at: transport, expects)
         request.attempts = attempts
-        let answer = HTTPAnswer(
-            status: status, fields: fields.map { HTTPAnswer.Field(name: $0.0, value: $0.1) }, body: Array(body.utf8))
+        let answer = HTTPAnswer(status: status, fields: fields.map { ($0, $1) }, body: Array(body.utf8))
         return FuzzVerdict.fault(of: answer, to: request)
     }
 }

@@ -40,7 +40,8 @@ struct CommandOutput: Sendable {
         lines.flatMap { Array(TerminalText.escaped($0).utf8) + [UInt8(ascii: "\n")] }
     }
 
-    private static func json(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
+    /// One line of JSON.
+    static func json(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
         var json = JSONWriter()
         write(&json)
         return TerminalText.escaped(json: json.bytes) + [UInt8(ascii: "\n")]
@@ -63,6 +64,15 @@ protocol ObjectResult: CommandResult {
 
 extension ObjectResult {
     func write(to json: inout JSONWriter) { json.object { members(to: &$0) } }
+}
+
+/// A result that is JSON already, also for people.
+struct JSONDocument: CommandResult {
+    let octets: [UInt8]
+
+    var lines: [String] { [String(decoding: octets, as: UTF8.self)] }
+
+    func write(to json: inout JSONWriter) { json.value(raw: octets) }
 }
 
 extension JSONWriter {

@@ -10,7 +10,7 @@ struct AccountCommand: CommandGroup {
         subcommands: [AccountListCommand.self, AccountEnableCommand.self])
 }
 
-struct AccountListCommand: AsyncParsableCommand {
+struct AccountListCommand: RegistryCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List disabled accounts, the last disabled first.")
 
@@ -20,17 +20,15 @@ struct AccountListCommand: AsyncParsableCommand {
     @OptionGroup var page: PageOptions<DisabledAccount.Position>
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws {
-        let accounts = try await options.administer {
-            try await $0.disabledAccounts(of: issuer, limit: page.limit, after: page.after)
-        }
+    func result(_ registry: Administration) async throws -> Page {
+        let accounts = try await registry.disabledAccounts(of: issuer, limit: page.limit, after: page.after)
         let table = Table("accounts", accounts) {
             [
                 "issuer": .text($0.issuer.string), "sub": .text($0.subject.string),
                 "disabled_at": .instant($0.disabledAt),
             ]
         }
-        try options.output.show(page.page(accounts, position: \.position, table))
+        return page.page(accounts, position: \.position, table)
     }
 }
 

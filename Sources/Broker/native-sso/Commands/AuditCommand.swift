@@ -76,7 +76,7 @@ struct AuditFilter: ParsableArguments, Sendable {
         /// Looks for the sessions of the name.
         func selection(_ registry: Administration, at now: UnixTime) async throws -> AuditSelection {
             var selection = AuditSelection()
-            selection.from = (filter.from ?? Moment(secondsAgo: 24 * 3600)).timestamp(now)
+            selection.from = (filter.from ?? .ago(.hours(24))).timestamp(now)
             selection.until = filter.until?.timestamp(now)
             selection.kind = filter.kind
             selection.client = filter.client
@@ -129,8 +129,6 @@ extension AuditRecord {
 enum Moment: ExpressibleByArgument, CustomStringConvertible {
     case instant(UnixTime)
     case ago(Seconds)
-
-    init(secondsAgo: Int64) { self = .ago(Seconds(secondsAgo)) }
 
     /// `2026-11-22T07:30:00Z`, or `2h`.
     init?(argument: String) {

@@ -111,12 +111,7 @@ struct AuditLines {
     }
 
     static func write(_ records: [AuditRecord]) throws(CommandFailure) {
-        var octets: [UInt8] = []
-        for record in records {
-            var json = JSONWriter()
-            json.object { record.members(to: &$0) }
-            octets += TerminalText.escaped(json: json.bytes) + [UInt8(ascii: "\n")]
-        }
-        try StandardStream.output.write(octets)
+        try StandardStream.output.write(
+            records.flatMap { record in CommandOutput.json { $0.object { record.members(to: &$0) } } })
     }
 }

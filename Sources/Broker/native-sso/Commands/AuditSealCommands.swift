@@ -78,15 +78,12 @@ struct AuditCheckpointCommand: AsyncParsableCommand {
         guard let seal = try await options.administer({ try await $0.lastSeal() }) else {
             throw CommandFailure.notFound("the audit has no seal yet: brokers make one each minute")
         }
-        var json = JSONWriter()
         // As the event `audit sealed` of the log.
-        json.object { json in
-            json.member("seal", seal.number)
-            json.member("sealed_at", seal.sealedAt.rfc3339)
-            json.member("events", seal.events)
-            json.member("chain", Hexadecimal.encode(seal.chain))
-        }
-        try StandardStream.output.write(json.bytes + [UInt8(ascii: "\n")])
+        let checkpoint: Record = [
+            "seal": .number(seal.number), "sealed_at": .instant(seal.sealedAt), "events": .number(seal.events),
+            "chain": .text(Hexadecimal.encode(seal.chain)),
+        ]
+        try CommandOutput(format: .json).show(checkpoint)
     }
 }
 

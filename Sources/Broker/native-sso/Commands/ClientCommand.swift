@@ -63,22 +63,19 @@ struct ClientUpdateCommand: AsyncParsableCommand {
     }
 }
 
-struct ClientEnableCommand: AsyncParsableCommand {
+struct ClientEnableCommand: RegistryCommand {
     static let configuration = CommandConfiguration(commandName: "enable", abstract: "Enable a disabled client.")
 
     @Argument(help: "The client_id.") var id: ClientID
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws {
-        let enabled = try await options.administer { registry in
-            var client = try await registry.require(id)
-            client.isEnabled = true
-            try await registry.checkAlgorithms(of: client)
-            try await registry.update(client, options.act(why))
-            return client
-        }
-        try options.output.show(Record(enabled))
+    func result(_ registry: Administration) async throws -> Record {
+        var client = try await registry.require(id)
+        client.isEnabled = true
+        try await registry.checkAlgorithms(of: client)
+        try await registry.update(client, options.act(why))
+        return Record(client)
     }
 }
 

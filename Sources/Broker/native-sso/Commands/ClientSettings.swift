@@ -73,12 +73,12 @@ struct ClientSettings: ParsableArguments {
     @Flag(help: "Let it introspect nothing.") var noIntrospects = false
 
     @Option(help: "Algorithm that signs its access tokens. It needs an active key.")
-    var signingAlgorithm: SigningAlgorithm?
+    var signingAlgorithm: KeyAlgorithm?
 
     @Flag(help: "Sign its access tokens with the broker's first algorithm.") var noSigningAlgorithm = false
 
     @Option(help: "Algorithm that signs its id_tokens, if not that of its access tokens.")
-    var idTokenAlgorithm: SigningAlgorithm?
+    var idTokenAlgorithm: KeyAlgorithm?
 
     @Flag(help: "Sign its id_tokens as its access tokens.") var noIdTokenAlgorithm = false
 
@@ -131,8 +131,8 @@ extension ClientSettings {
         client.assertionLifetime = assertionLifetime ?? client.assertionLifetime
         if noClaim || !claim.isEmpty { client.copiedClaims = claim }
         if noIntrospects || !introspects.isEmpty { client.introspects = introspects }
-        client.accessTokenAlgorithm = noSigningAlgorithm ? nil : signingAlgorithm?.key ?? client.accessTokenAlgorithm
-        client.idTokenAlgorithm = noIdTokenAlgorithm ? nil : idTokenAlgorithm?.key ?? client.idTokenAlgorithm
+        client.accessTokenAlgorithm = noSigningAlgorithm ? nil : signingAlgorithm ?? client.accessTokenAlgorithm
+        client.idTokenAlgorithm = noIdTokenAlgorithm ? nil : idTokenAlgorithm ?? client.idTokenAlgorithm
     }
 }
 

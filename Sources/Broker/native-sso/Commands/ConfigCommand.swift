@@ -2,7 +2,6 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import NativeSSO
-import PostgresClient
 import Registry
 import StrictCoding
 
@@ -43,16 +42,12 @@ extension ConfigCommand {
 extension ConfigCommand.Check {
     /// - Returns: A warning if the database did not answer: the file may be checked where it cannot be reached.
     private func compareNames(_ configuration: Configuration) async throws -> [ConfigurationProblem] {
-        let pool = ConnectionPool(try configuration.database.connection(pool: 1)) { _ in }
-        let used: [Issuer: String]?
-        do {
-            try await pool.waitUntilConnected(within: .seconds(2))
-            used = try await SubjectPrefixStore(database: pool).inUse()
-        } catch {
-            used = nil
+        // A setting that libpq refuses is an error all the same.
+        _ = try configuration.database.connection(pool: 1)
+        let prefixes = try? await configuration.database.administer(within: .seconds(2), patience: .seconds(2)) {
+            try await $0.subjectPrefixes()
         }
-        await pool.shutdown()
-        guard let used else {
+        guard let prefixes else {
             return [
                 ConfigurationProblem(
                     place: Place(origin: .file, key: "database.url"),
@@ -61,6 +56,7 @@ extension ConfigCommand.Check {
                 )
             ]
         }
+        let used = Dictionary(prefixes.map { ($0.issuer, $0.prefix) }) { first, _ in first }
         let conflicts = configuration.conflicts(withPrefixesInUse: used)
         guard conflicts.isEmpty else { throw ConfigurationError(file: options.config, problems: conflicts) }
         return []
@@ -120,19 +116,17 @@ private struct EffectiveConfiguration: ObjectResult {
     let file: String
     let settings: [Setting]
 
-    var lines: [String] {
+    private var table: Table {
         Table("settings", settings) {
             ["key": .text($0.key), "value": $0.value, "source": .text($0.source)]
-        }.lines
+        }
     }
+
+    var lines: [String] { table.lines }
 
     func members(to json: inout JSONWriter) {
         json.member("file", file)
-        json.array("settings", of: settings) { setting, json in
-            json.member("key", setting.key)
-            setting.value.write(as: "value", to: &json)
-            json.member("source", setting.source)
-        }
+        table.members(to: &json)
     }
 }
 

@@ -3,7 +3,6 @@ import BrokerHTTP
 import KeyModule
 import NativeSSO
 import Registry
-import StrictCoding
 
 struct JWKSCommand: CommandGroup {
     static let configuration = CommandConfiguration(
@@ -28,7 +27,7 @@ struct JWKSExportCommand: AsyncParsableCommand {
             throw CommandFailure.infrastructure(problem.description)
         }
         guard keys.algorithm != nil else { throw CommandFailure.notFound("there is no active signing key") }
-        try CommandOutput(format: .json).show(PublishedDocument(octets: keys.jwks))
+        try CommandOutput(format: .json).show(JSONDocument(octets: keys.jwks))
     }
 }
 
@@ -50,7 +49,7 @@ struct MetadataExportCommand: AsyncParsableCommand {
         var metadata = ServerMetadata(configuration)
         metadata.authorizationEndpoint = try login(configuration)
         metadata.scopes = try await options.administer { try await $0.clients() }.allowedScopes
-        try CommandOutput(format: .json).show(PublishedDocument(octets: metadata.json))
+        try CommandOutput(format: .json).show(JSONDocument(octets: metadata.json))
     }
 }
 
@@ -70,12 +69,4 @@ extension MetadataExportCommand {
                 + "issuer in advertise_login and its authorization_endpoint in its entry, or write advertise_login: none"
         )
     }
-}
-
-private struct PublishedDocument: CommandResult {
-    let octets: [UInt8]
-
-    var lines: [String] { [String(decoding: octets, as: UTF8.self)] }
-
-    func write(to json: inout JSONWriter) { json.value(raw: octets) }
 }

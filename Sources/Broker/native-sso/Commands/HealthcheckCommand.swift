@@ -2,7 +2,6 @@ import ArgumentParser
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
-import StrictCoding
 
 struct HealthcheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -35,7 +34,7 @@ struct HealthcheckCommand: AsyncParsableCommand {
         let (status, body) = try await Self.ask(url)
         let text = String(decoding: body, as: UTF8.self)
         guard status == 200 else { throw CommandFailure.refused("\(url) answers \(status): \(text)") }
-        try options.output.show(HealthAnswer(body: body))
+        try options.output.show(JSONDocument(octets: body))
     }
 
     /// - Returns: The status, and what was said.
@@ -47,15 +46,6 @@ struct HealthcheckCommand: AsyncParsableCommand {
             throw .infrastructure("no answer from \(url): \(error)")
         }
     }
-}
-
-/// What the broker says of itself: one JSON object.
-private struct HealthAnswer: CommandResult {
-    let body: [UInt8]
-
-    var lines: [String] { [String(decoding: body, as: UTF8.self)] }
-
-    func write(to json: inout JSONWriter) { json.value(raw: body) }
 }
 
 extension ListenAddress {

@@ -77,24 +77,6 @@ struct KeyListCommand: AsyncParsableCommand {
     }
 }
 
-/// An algorithm that signs the broker's tokens.
-struct SigningAlgorithm: ExpressibleByArgument, CustomStringConvertible {
-    let key: KeyAlgorithm
-
-    static let allValueStrings = KeyAlgorithm.signing.map(\.rawValue)
-    var description: String { key.rawValue }
-    var defaultValueDescription: String { key.rawValue }
-
-    init(key: KeyAlgorithm) { self.key = key }
-
-    init?(argument: String) {
-        guard let key = KeyAlgorithm.signing.first(where: { $0.rawValue.hasSameOctets(as: argument) }) else {
-            return nil
-        }
-        self.key = key
-    }
-}
-
 struct KeyGenerateCommand: RegistryCommand {
     static let configuration = CommandConfiguration(
         commandName: "generate", abstract: "Create keys and register them.",
@@ -117,7 +99,7 @@ struct KeyGenerateCommand: RegistryCommand {
     }
 
     @Option(help: "Key use. `all` creates every missing key.") var use = Target.all
-    @Option(help: "Algorithm of an access-token key.") var algorithm = SigningAlgorithm(key: .es256)
+    @Option(help: "Algorithm of an access-token key.") var algorithm = KeyAlgorithm.es256
     @Option(help: "Size of an RSA key in bits: 2048, 3072 or 4096.") var bits = KeyGenerator.defaultModulusBits
     @Flag(help: "Do not publish the key yet. Publish it later with `key publish`.") var pending = false
     @OptionGroup var why: ReasonOption
@@ -134,7 +116,7 @@ struct KeyGenerateCommand: RegistryCommand {
         var made: [KeyRecord] = []
         for use in try uses(existing) {
             let key = try await KeyGenerator(provider: provider).generate(
-                use, algorithm: algorithm.key, modulusBits: bits, beside: existing)
+                use, algorithm: algorithm, modulusBits: bits, beside: existing)
             made.append(
                 try await registry.register(
                     key, use, of: keys.replica(for: use), provider, isPending: pending, options.act(why)))
@@ -164,30 +146,17 @@ extension Administration {
         _ key: GeneratedKey, _ use: KeyUse, of replica: String?, _ provider: any KeyProvider,
         isPending: Bool = false, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> KeyRecord {
-        let record = KeyRecord(key, use, state: .pending, of: replica)
-        do throws(AdministrationError) {
-            return KeyRecord(key, use, state: try await addKey(record, isPending: isPending, act), of: replica)
-        } catch {
-            if !error.mayHaveHappened { try? await provider.destroy(record) }
-            throw error
+        func record(_ state: KeyState) -> KeyRecord {
+            KeyRecord(
+                kid: key.kid, use: use, algorithm: key.algorithm, reference: key.reference, publicJWK: key.publicJWK,
+                state: state, createdAt: SystemClock().now, replica: replica)
         }
-    }
-}
-
-extension KeyRecord {
-    fileprivate init(_ key: GeneratedKey, _ use: KeyUse, state: KeyState, of replica: String?) {
-        self.init(
-            kid: key.kid, use: use, algorithm: key.algorithm, reference: key.reference, publicJWK: key.publicJWK,
-            state: state, createdAt: SystemClock().now, replica: replica)
-    }
-}
-
-extension AdministrationError {
-    /// Whether the database may have committed the change.
-    fileprivate var mayHaveHappened: Bool {
-        switch self {
-        case .database(.outcomeUnknown): true
-        case .database, .notFound, .alreadyExists, .refused, .corrupt: false
+        do throws(AdministrationError) {
+            return record(try await addKey(record(.pending), isPending: isPending, act))
+        } catch {
+            if case .database(.outcomeUnknown) = error { throw error }
+            try? await provider.destroy(record(.pending))
+            throw error
         }
     }
 }

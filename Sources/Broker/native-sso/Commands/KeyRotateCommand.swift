@@ -13,33 +13,26 @@ struct KeyRotateCommand: AsyncParsableCommand {
             Run it as the broker's user, on a machine whose key files every broker shares, or with keys in a token.
             """)
 
-    enum Target: String, ExpressibleByArgument, CaseIterable {
-        case accessToken = "access-token"
-        case refreshToken = "refresh-token"
-
-        var use: KeyUse { self == .accessToken ? .accessToken : .refreshToken }
-    }
-
-    @Option(help: "Key use.") var use = Target.accessToken
-    @Option(help: "Algorithm of the access-token keys to rotate.") var algorithm = SigningAlgorithm(key: .es256)
+    @Option(help: "Key use.") var use = KeyUse.accessToken
+    @Option(help: "Algorithm of the access-token keys to rotate.") var algorithm = KeyAlgorithm.es256
     @Option(help: ArgumentHelp("How long a key signs.", valueName: "90d")) var every = KeyRotation.standardPeriod
     @Flag(help: "Begin a rotation now, unless one is in progress.") var now = false
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 
-    private var kind: KeyAlgorithm { use == .accessToken ? algorithm.key : .hs256 }
+    private var kind: KeyAlgorithm { use == .accessToken ? algorithm : .hs256 }
 
     func run() async throws {
         let keys = try options.read { $0.keys() }
         let provider = try keys.provider()
-        let replica = keys.replica(for: use.use)
+        let replica = keys.replica(for: use)
         let rotation = try options.read(openingFiles: false) { KeyRotation(reading: $0) }
         let (records, instant) = try await options.administer { registry in
             (try await registry.keys().records, try await registry.now())
         }
         // The database rounds the times of a key to seconds, so that they may lie half a second ahead.
         let due = rotation.due(
-            use.use, kind, of: replica, among: records, every: now ? 0 : every, at: now ? instant.adding(1) : instant)
+            use, kind, of: replica, among: records, every: now ? 0 : every, at: now ? instant.adding(1) : instant)
         let name = "\(kind.rawValue) key for \(use.rawValue)"
         switch due {
         case .wait(let until):
@@ -60,8 +53,8 @@ struct KeyRotateCommand: AsyncParsableCommand {
                 ])
             try await execution.carryOut(plan, options) { registry, act in
                 let key = try await KeyGenerator(provider: provider).generate(
-                    use.use, algorithm: algorithm.key, beside: records)
-                try await registry.register(key, use.use, of: replica, provider, act)
+                    use, algorithm: algorithm, beside: records)
+                try await registry.register(key, use, of: replica, provider, act)
             }
         case .take(let step, let record):
             let after = try rotation.records(after: step, of: record, among: records, at: instant)

@@ -39,16 +39,11 @@ struct KeyResumeCommand: AsyncParsableCommand {
 }
 
 struct KeySelection: ParsableArguments {
-    enum Use: String, ExpressibleByArgument, CaseIterable {
-        case accessToken = "access-token"
-        case refreshToken = "refresh-token"
-    }
-
     @Argument(
         help: "The kid, as `key list` shows it. Write `--` before a kid that begins with a hyphen.",
         completion: Candidates.kids)
     var kid: String?
-    @Option(help: "All keys of this use that sign or will sign, instead of one.") var use: Use?
+    @Option(help: "All keys of this use that sign or will sign, instead of one.") var use: KeyUse?
 
     mutating func validate() throws {
         guard (kid == nil) != (use == nil) else { throw ValidationError("Name one key, or a use with --use.") }
@@ -76,7 +71,7 @@ struct KeySelection: ParsableArguments {
 
     private func chosen(from keys: SigningKeys) throws(CommandFailure) -> [KeyRecord] {
         guard let kid else {
-            let found = keys.records.filter { $0.use.rawValue == use?.rawValue && $0.state.maySign }
+            let found = keys.records.filter { $0.use == use && $0.state.maySign }
             guard !found.isEmpty else { throw .notFound("no key for \(use?.rawValue ?? "") signs or will sign") }
             return found
         }

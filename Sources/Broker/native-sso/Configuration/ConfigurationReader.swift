@@ -5,11 +5,8 @@ import YAML
 
 /// Reads the configuration from one file. Variables override single keys. Reports all problems at once.
 enum ConfigurationReader {
-    struct Result: Sendable {
-        let configuration: Configuration
-        /// In the order of the file.
-        let warnings: [ConfigurationProblem]
-    }
+    /// With its warnings, in the order of the file.
+    typealias Result = (configuration: Configuration, warnings: [ConfigurationProblem])
 
     /// The longest file accepted, in octets.
     static let limit = 1 << 20
@@ -44,9 +41,17 @@ enum ConfigurationReader {
 
     private static func yaml(of file: String) throws(ConfigurationError) -> String {
         do throws(ValueDefect) {
-            return try text(of: file)
+            // The file names the trusted issuers.
+            let octets = try RegularFile.trusted(file, limit: limit)
+            guard let text = String(validating: octets, as: UTF8.self) else { throw ValueDefect("is not UTF-8") }
+            return text
         } catch {
-            let problem = ConfigurationProblem(place: .file, message: error.message)
+            let advice =
+                access(file, R_OK) == 0
+                ? ""
+                : "; write the configuration there, readable by the user of this process, or name another file with "
+                    + "--config"
+            let problem = ConfigurationProblem(place: .file, message: error.message + advice)
             throw ConfigurationError(file: file, problems: [problem])
         }
     }
@@ -56,9 +61,7 @@ enum ConfigurationReader {
         yaml: String, file: String, environment: [String: String]
     ) throws(ConfigurationError) -> Result {
         let problems = Problems(credentials: environment[ServiceCredential.variable])
-        let (configuration, warnings) = try read(
-            yaml: yaml, file: file, environment: environment, problems, Configuration.init(reading:))
-        return Result(configuration: configuration, warnings: warnings)
+        return try read(yaml: yaml, file: file, environment: environment, problems, Configuration.init(reading:))
     }
 
     /// The configuration of the signer.
@@ -94,21 +97,6 @@ enum ConfigurationReader {
             throw ConfigurationError(file: file, problems: problems.errors.sorted())
         }
         return (configuration, problems.warnings.sorted())
-    }
-
-    private static func text(of file: String) throws(ValueDefect) -> String {
-        // The file names the trusted issuers.
-        let octets: [UInt8]
-        do throws(ValueDefect) {
-            octets = try RegularFile.trusted(file, limit: limit)
-        } catch {
-            guard access(file, R_OK) != 0 else { throw error }
-            throw ValueDefect(
-                "\(error.message); write the configuration there, readable by the user of this process, or name another "
-                    + "file with --config")
-        }
-        guard let text = String(validating: octets, as: UTF8.self) else { throw ValueDefect("is not UTF-8") }
-        return text
     }
 }
 

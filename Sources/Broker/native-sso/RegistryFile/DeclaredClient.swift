@@ -78,9 +78,7 @@ private final class ClientEdits {
     }
 
     func readUse() {
-        set(
-            \.isEnabled,
-            section.optionalFlag("enabled", help: "`false`: the broker refuses all requests of the client."))
+        flag(\.isEnabled, "enabled", help: "`false`: the broker refuses all requests of the client.")
         let grants = section.given(
             "grants", .choice(["token-exchange", Client.Grant.refreshToken.rawValue]),
             help: "The grant types that it may use. A new client: both."
@@ -97,72 +95,46 @@ private final class ClientEdits {
         let standard = section.given(
             "default_scope", .text("a scope"), help: "The scope of a request that names none.", RegistryFile.scopeToken)
         set(\.defaultScope, standard.map { Scope($0) })
-        set(
-            \.audiences,
-            section.given(
-                "audiences", .text("a resource server"), help: "Resource servers of its access tokens: their `aud`."
-            ) { $0 })
-        set(
-            \.introspects,
-            section.given(
-                "introspects", .text("a resource server"),
-                help: "Resource servers whose access tokens it may introspect. Only a confidential client can."
-            ) { $0 })
+        texts(
+            \.audiences, "audiences", "a resource server", help: "Resource servers of its access tokens: their `aud`.")
+        texts(
+            \.introspects, "introspects", "a resource server",
+            help: "Resource servers whose access tokens it may introspect. Only a confidential client can.")
     }
 
     func readTokens() {
-        set(
-            \.accessTokenLifetime,
-            lifetimeOrNone(
-                "access_token_lifetime", Client.accessTokenLifetimes,
-                help: "Lifetime of its access tokens. `none`: the configured one."))
-        set(
-            \.refreshTokenLifetime,
-            lifetimeOrNone(
-                "refresh_token_lifetime", Client.refreshTokenLifetimes,
-                help: "Absolute lifetime of its refresh tokens. `none`: that of the session."))
-        set(
-            \.issuesRefreshToken,
-            section.optionalFlag(
-                "issues_refresh_token",
-                help: "Whether an exchange with a device_secret issues a refresh token. A new client: `true`."))
-        set(
-            \.issuesIDToken,
-            section.optionalFlag(
-                "issues_id_token", help: "Whether an exchange issues an id_token. A new client: `false`."))
-        set(
-            \.copiedClaims,
-            section.given(
-                "copied_claims", .text("a claim"),
-                help: "Claims of the id_token that its access tokens repeat; at most 8."
-            ) { $0 })
-        set(
-            \.accessTokenAlgorithm,
-            algorithmOrNone(
-                "access_token_algorithm",
-                help: "Algorithm that signs its access tokens. It needs an active key. `none`: the broker's first."))
-        set(
-            \.idTokenAlgorithm,
-            algorithmOrNone(
-                "id_token_algorithm",
-                help: "Algorithm that signs its id_tokens. `none`: that of its access tokens."))
+        lifetime(
+            \.accessTokenLifetime, "access_token_lifetime", Client.accessTokenLifetimes,
+            help: "Lifetime of its access tokens. `none`: the configured one.")
+        lifetime(
+            \.refreshTokenLifetime, "refresh_token_lifetime", Client.refreshTokenLifetimes,
+            help: "Absolute lifetime of its refresh tokens. `none`: that of the session.")
+        flag(
+            \.issuesRefreshToken, "issues_refresh_token",
+            help: "Whether an exchange with a device_secret issues a refresh token. A new client: `true`.")
+        flag(
+            \.issuesIDToken, "issues_id_token", help: "Whether an exchange issues an id_token. A new client: `false`.")
+        texts(
+            \.copiedClaims, "copied_claims", "a claim",
+            help: "Claims of the id_token that its access tokens repeat; at most 8.")
+        algorithm(
+            \.accessTokenAlgorithm, "access_token_algorithm",
+            help: "Algorithm that signs its access tokens. It needs an active key. `none`: the broker's first.")
+        algorithm(
+            \.idTokenAlgorithm, "id_token_algorithm",
+            help: "Algorithm that signs its id_tokens. `none`: that of its access tokens.")
     }
 
     func readDemands() {
-        set(
-            \.allowsSelfExchange,
-            section.optionalFlag(
-                "allows_self_exchange", help: "Whether it may exchange its own id_token. A new client: `false`."))
-        set(
-            \.acceptedContextClasses,
-            section.given(
-                "accepted_acr", .text("an `acr`"), help: "Accepted `acr` values of a login, the best first. `[]`: any."
-            ) { $0 })
-        set(
-            \.maximumAuthenticationAge,
-            lifetimeOrNone(
-                "maximum_authentication_age", Client.authenticationAges,
-                help: "Greatest age of the login. `none`: any age while the session lives."))
+        flag(
+            \.allowsSelfExchange, "allows_self_exchange",
+            help: "Whether it may exchange its own id_token. A new client: `false`.")
+        texts(
+            \.acceptedContextClasses, "accepted_acr", "an `acr`",
+            help: "Accepted `acr` values of a login, the best first. `[]`: any.")
+        lifetime(
+            \.maximumAuthenticationAge, "maximum_authentication_age", Client.authenticationAges,
+            help: "Greatest age of the login. `none`: any age while the session lives.")
         set(\.proofPolicy, section.optional("dpop", help: "DPoP proofs of this client. A new client: `off`."))
         set(
             \.assertionAudience,
@@ -177,17 +149,30 @@ private final class ClientEdits {
             ) { try DurationText.parse($0, in: lifetimes) })
     }
 
-    private func lifetimeOrNone(_ key: String, _ bounds: ClosedRange<Seconds>, help: String) -> Seconds?? {
-        section.valueOrNone(key, .duration(bounds), help: help) { try DurationText.parse($0, in: bounds) }
+    private func flag(_ setting: WritableKeyPath<Client, Bool>, _ key: String, help: String) {
+        set(setting, section.optionalFlag(key, help: help))
     }
 
-    private func algorithmOrNone(_ key: String, help: String) -> KeyAlgorithm?? {
-        section.valueOrNone(key, .choice(SigningAlgorithm.allValueStrings), help: help) { text in
-            guard let algorithm = SigningAlgorithm(argument: text) else {
-                throw ValueDefect("write one of \(SigningAlgorithm.allValueStrings.joined(separator: ", "))")
-            }
-            return algorithm.key
-        }
+    private func texts(_ setting: WritableKeyPath<Client, [String]>, _ key: String, _ what: String, help: String) {
+        set(setting, section.given(key, .text(what), help: help) { $0 })
+    }
+
+    private func lifetime(
+        _ setting: WritableKeyPath<Client, Seconds?>, _ key: String, _ bounds: ClosedRange<Seconds>, help: String
+    ) {
+        set(
+            setting, section.valueOrNone(key, .duration(bounds), help: help) { try DurationText.parse($0, in: bounds) })
+    }
+
+    private func algorithm(_ setting: WritableKeyPath<Client, KeyAlgorithm?>, _ key: String, help: String) {
+        set(
+            setting,
+            section.valueOrNone(key, .choice(KeyAlgorithm.allValueStrings), help: help) { text in
+                guard let algorithm = KeyAlgorithm(argument: text) else {
+                    throw ValueDefect("write one of \(KeyAlgorithm.allValueStrings.joined(separator: ", "))")
+                }
+                return algorithm
+            })
     }
 }
 

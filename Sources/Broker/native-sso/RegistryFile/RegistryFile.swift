@@ -16,12 +16,7 @@ struct RegistryFile {
     struct DeclaredMember {
         let client: ClientID
         let role: Membership.Role
-        /// `nil`: it stays as it is; `.some(nil)`: none.
-        let scopeCeiling: Scope??
-        /// The same.
-        let handoff: Membership.Handoff??
-        /// `nil`: they stay as they are.
-        let handoffOrigins: [WebOrigin]?
+        let settings: SharingGroup.MemberChange
         let place: Place
     }
 
@@ -125,10 +120,10 @@ struct RegistryFile {
             "handoff_origins", .text("a web origin"), help: "The web origins at which it receives logins by hand-off.",
             webOrigin)
         guard let client, let role else { return nil }
-        return DeclaredMember(
-            client: client, role: role, scopeCeiling: ceiling.map { $0.map { Scope($0) } }, handoff: handoff,
-            handoffOrigins: origins.map { $0 ?? [] },
-            place: section.place(of: "client_id"))
+        let settings = SharingGroup.MemberChange(
+            ceiling: ceiling.map { .init($0.map { Scope($0) }) } ?? .keep,
+            handoff: handoff.map { .init($0) } ?? .keep, handoffOrigins: origins.map { .init($0) } ?? .keep)
+        return DeclaredMember(client: client, role: role, settings: settings, place: section.place(of: "client_id"))
     }
 
     private static func scope(_ section: Section) -> DeclaredScope? {

@@ -84,11 +84,7 @@ struct RegistryPlanner {
         let place = RegistryState.Place(issuer: group.issuer, client: client)
         let old = before.members[place]
         let stays = old?.group == group.id
-        let kept = stays ? old?.member : nil
-        let new = SharingGroup.Member(
-            client: client, role: declared.role, scopeCeiling: declared.scopeCeiling ?? kept?.scopeCeiling,
-            handoff: declared.handoff ?? kept?.handoff,
-            handoffOrigins: declared.handoffOrigins ?? kept?.handoffOrigins ?? [])
+        let new = declared.settings.member(client, declared.role, replacing: stays ? old?.member : nil)
         after.members[place] = (group.id, new)
         guard !stays || old?.member != new else { return }
         let subject = "member \(client) of group \(group.id)"

@@ -60,7 +60,7 @@ struct Broker: Sendable {
         tls = configuration.tlsFiles.map { $0.map { CurrentTLSIdentity($0.identity) } }
         let provider = try configuration.keys.provider()
         try provider.check()
-        let journal = configuration.audit.journal.map { EndLog(path: $0) }
+        let journal = configuration.journal.map { EndLog(path: $0) }
         self.journal = journal
         try journal?.check()
         let connection = try configuration.database.connection(pool: configuration.database.pool)

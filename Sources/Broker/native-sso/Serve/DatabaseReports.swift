@@ -124,40 +124,28 @@ struct KeySetReport: MetricSource {
 
     var samples: [MetricSample] {
         Self.samples(
-            providers,
-            age: (
-                "idp_key_set_age_seconds",
-                "Time since the last good fetch of an identity provider's key set, or since the start."
-            ),
-            failures: ("idp_key_set_failures_total", "Fetches of an identity provider's key set that failed."))
+            providers, age: "idp_key_set_age_seconds",
+            "Time since the last good fetch of an identity provider's key set, or since the start.",
+            failures: "idp_key_set_failures_total", "Fetches of an identity provider's key set that failed.")
             + Self.samples(
-                events,
-                age: (
-                    "security_event_key_set_age_seconds",
-                    "Time since the last good fetch of a security event transmitter's own key set, or since the start."
-                ),
-                failures: (
-                    "security_event_key_set_failures_total",
-                    "Fetches of a security event transmitter's own key set that failed."
-                ))
+                events, age: "security_event_key_set_age_seconds",
+                "Time since the last good fetch of a security event transmitter's own key set, or since the start.",
+                failures: "security_event_key_set_failures_total",
+                "Fetches of a security event transmitter's own key set that failed.")
             + Self.samples(
-                revocations,
-                age: (
-                    "global_revocation_key_set_age_seconds",
-                    "Time since the last good fetch of a global revocation signer's own key set, or since the start."
-                ),
-                failures: (
-                    "global_revocation_key_set_failures_total",
-                    "Fetches of a global revocation signer's own key set that failed."
-                ))
+                revocations, age: "global_revocation_key_set_age_seconds",
+                "Time since the last good fetch of a global revocation signer's own key set, or since the start.",
+                failures: "global_revocation_key_set_failures_total",
+                "Fetches of a global revocation signer's own key set that failed.")
     }
 
-    private typealias Family = (name: StaticString, help: StaticString)
-
-    private static func samples(_ keys: [ProviderKeys], age: Family, failures: Family) -> [MetricSample] {
+    private static func samples(
+        _ keys: [ProviderKeys], age: StaticString, _ ageHelp: StaticString, failures: StaticString,
+        _ failuresHelp: StaticString
+    ) -> [MetricSample] {
         let all = keys.map { (MetricSample.Label("issuer", $0.issuer.string), $0.fetches) }
-        return MetricSample.each(age.name, age.help, .gauge, all.map { ($0, Double($1.age.components.seconds)) })
-            + MetricSample.each(failures.name, failures.help, .counter, all.map { ($0, Double($1.failed)) })
+        return MetricSample.each(age, ageHelp, .gauge, all.map { ($0, Double($1.age.components.seconds)) })
+            + MetricSample.each(failures, failuresHelp, .counter, all.map { ($0, Double($1.failed)) })
     }
 }
 

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 import OAuthWire
 import StrictCoding
@@ -103,5 +104,30 @@ struct TokenController: Sendable {
             json.member("id_token", signed)
             if let deviceSecret { json.member("device_secret", deviceSecret) }
         }
+    }
+}
+
+/// A refusal of the token endpoint, RFC 6749 §5.2.
+struct TokenError: Error, Sendable {
+    let body: OAuthErrorResponse
+    let status: HTTPResponse.Status
+
+    init(_ code: OAuthErrorCode, _ description: StaticString) {
+        body = OAuthErrorResponse(code, description)
+        status = code == .serverError ? .internalServerError : .badRequest
+    }
+
+    /// The client tried HTTP Basic and failed: 401 and a challenge.
+    static let basicAuthenticationFailed = TokenError(
+        body: OAuthErrorResponse(.invalidClient, "client authentication failed"), status: .unauthorized)
+
+    private init(body: OAuthErrorResponse, status: HTTPResponse.Status) {
+        self.body = body
+        self.status = status
+    }
+
+    var response: Response {
+        let challenge = "Basic realm=\"development-idp\", charset=\"UTF-8\""
+        return .json(status, headers: status == .unauthorized ? [.wwwAuthenticate: challenge] : [:], body: body.json)
     }
 }

@@ -203,9 +203,7 @@ extension GrantRegistryConformance {
             fixture in
             for (lifetime, expected) in [(Seconds.days(1), Seconds.days(1)), (.days(60), .days(30))] {
                 var scenario = try ExchangeScenario()
-                scenario.client = Client(
-                    id: scenario.target, allowedScope: ExchangeScenario.scope, defaultScope: ExchangeScenario.scope,
-                    audiences: scenario.client.audiences, refreshTokenLifetime: lifetime)
+                scenario.client.refreshTokenLifetime = lifetime
                 try await scenario.put(into: fixture)
                 let attempt = try await scenario.attempt(on: fixture.registry)
                 let sessionEnd = try #require(attempt.facts.session).expiresAt

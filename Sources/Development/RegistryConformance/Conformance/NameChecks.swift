@@ -12,10 +12,7 @@ extension GrantRegistryConformance {
             try await scenario.put(into: fixture)
             let idle = try await scenario.refused(.sessionIdle, on: fixture)
             let end = idle.lastUsedAt.adding(scenario.lifetimes.sessionIdle)
-            try await expectRoom(for: scenario, from: end, of: idle, endIsRecorded: false, on: fixture) {
-                scenario, at in
-                scenario.issuedAt = at
-            }
+            try await expectRoom(for: scenario, from: end, of: idle, byIssue, on: fixture)
         },
         GrantRegistryCheck("name: after the absolute lifetime, a later auth_time") { fixture in
             var scenario = try ExchangeScenario.firstSight()
@@ -24,11 +21,7 @@ extension GrantRegistryConformance {
             try await scenario.put(into: fixture)
             scenario.issuedAt = ExchangeScenario.farFuture
             let expired = try await scenario.refused(.sessionExpired, on: fixture)
-            try await expectRoom(
-                for: scenario, from: expired.expiresAt, of: expired, endIsRecorded: false, on: fixture
-            ) { scenario, at in
-                scenario.login = Login(authenticatedAt: at)
-            }
+            try await expectRoom(for: scenario, from: expired.expiresAt, of: expired, byLogin, on: fixture)
         },
         GrantRegistryCheck("name: after the absolute lifetime of a session without auth_time, a later iat") { fixture in
             var scenario = try ExchangeScenario.firstSight()
@@ -36,11 +29,7 @@ extension GrantRegistryConformance {
             scenario.session?.expiresIn = 0
             try await scenario.put(into: fixture)
             let expired = try await scenario.refused(.sessionExpired, on: fixture)
-            try await expectRoom(
-                for: scenario, from: expired.expiresAt, of: expired, endIsRecorded: false, on: fixture
-            ) { scenario, at in
-                scenario.issuedAt = at
-            }
+            try await expectRoom(for: scenario, from: expired.expiresAt, of: expired, byIssue, on: fixture)
         },
         GrantRegistryCheck("name: after an operator's end, a later auth_time") { fixture in
             var scenario = try ExchangeScenario.firstSight()
@@ -49,11 +38,7 @@ extension GrantRegistryConformance {
             try await fixture.endSession(try #require(scenario.session).id)
             scenario.issuedAt = ExchangeScenario.farFuture
             let ended = try await scenario.refused(.sessionEnded, on: fixture)
-            try await expectRoom(
-                for: scenario, from: try #require(ended.endedAt), of: ended, endIsRecorded: true, on: fixture
-            ) { scenario, at in
-                scenario.login = Login(authenticatedAt: at)
-            }
+            try await expectRoom(for: scenario, from: try #require(ended.endedAt), of: ended, byLogin, on: fixture)
         },
         GrantRegistryCheck("name: after an end with which the same login may return, a later iat") { fixture in
             var scenario = try ExchangeScenario.firstSight()
@@ -62,10 +47,7 @@ extension GrantRegistryConformance {
             scenario.session?.iatAfter = scenario.now
             try await scenario.put(into: fixture)
             let ended = try await scenario.refused(.sessionEnded, on: fixture)
-            try await expectRoom(for: scenario, from: scenario.now, of: ended, endIsRecorded: true, on: fixture) {
-                scenario, at in
-                scenario.issuedAt = at
-            }
+            try await expectRoom(for: scenario, from: scenario.now, of: ended, byIssue, on: fixture)
         },
         GrantRegistryCheck("name: after a logout of a login that no app had presented, a later auth_time") { fixture in
             var scenario = try ExchangeScenario.firstSight()
@@ -74,10 +56,7 @@ extension GrantRegistryConformance {
             scenario.session = mark
             try await scenario.put(into: fixture)
             let ended = try await scenario.refused(.sessionEnded, on: fixture)
-            try await expectRoom(for: scenario, from: scenario.now, of: ended, endIsRecorded: true, on: fixture) {
-                scenario, at in
-                scenario.login = Login(authenticatedAt: at)
-            }
+            try await expectRoom(for: scenario, from: scenario.now, of: ended, byLogin, on: fixture)
         },
         GrantRegistryCheck("name: it stays ended if no session may begin at first sight") { fixture in
             for spoil in [
@@ -110,10 +89,15 @@ extension GrantRegistryConformance {
         },
     ]
 
+    /// How an id_token says when its login was.
+    private typealias Dating = @Sendable (inout ExchangeScenario, UnixTime) -> Void
+    private static let byIssue: Dating = { $0.issuedAt = $1 }
+    private static let byLogin: Dating = { $0.login = Login(authenticatedAt: $1) }
+
     /// An id_token of `end` is refused. One of a second later begins another session, which refuses that of `end` from then on.
     private static func expectRoom(
-        for scenario: ExchangeScenario, from end: UnixTime, of dead: SessionFacts, endIsRecorded: Bool,
-        on fixture: any GrantRegistryFixture, _ date: (inout ExchangeScenario, UnixTime) -> Void
+        for scenario: ExchangeScenario, from end: UnixTime, of dead: SessionFacts, _ date: Dating,
+        on fixture: any GrantRegistryFixture
     ) async throws {
         var (early, late) = (scenario, scenario)
         date(&early, end)
@@ -121,7 +105,7 @@ extension GrantRegistryConformance {
         let refused = try await fixture.writingNothing { try await early.attempt(on: fixture.registry) }
         #expect(refused.grant == nil && refused.facts.session?.id == dead.id)
         let (first, growth) = try await fixture.counting { try await late.attempt(on: fixture.registry) }
-        #expect(growth == .growth(sessions: 1, grants: 1, liveGrants: 1, auditRows: endIsRecorded ? 1 : 2))
+        #expect(growth == .growth(sessions: 1, grants: 1, liveGrants: 1, auditRows: dead.endedAt == nil ? 2 : 1))
         let session = try #require(first.facts.session)
         #expect(first.grant?.generation == 1 && session.id != dead.id && session.subject == scenario.subject)
         let again = try await fixture.writingNothing { try await early.attempt(on: fixture.registry) }

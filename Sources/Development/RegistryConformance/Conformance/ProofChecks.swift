@@ -48,7 +48,7 @@ extension GrantRegistryConformance {
         },
         GrantRegistryCheck("proof: no key is bound for a confidential client or with the policy off") { fixture in
             var confidential = try ExchangeScenario.bound()
-            confidential.client = confidential.client.with(authentication: .privateKeyJWT)
+            confidential.client.authentication = .privateKeyJWT
             try await confidential.put(into: fixture)
             for _ in 0..<2 {
                 confidential.proof = .random()
@@ -112,7 +112,7 @@ extension GrantRegistryConformance {
             for authentication in Client.Authentication.allCases {
                 var scenario = try RefreshScenario.bound()
                 scenario.spoil(for: .foreignClient)
-                scenario.client = scenario.client.with(authentication: authentication)
+                scenario.client.authentication = authentication
                 scenario.client.proofPolicy = .optional
                 try await scenario.put(into: fixture)
                 scenario.proof = .random()
@@ -193,7 +193,7 @@ extension GrantRegistryConformance {
         },
         GrantRegistryCheck("binding: a confidential client may change its key but must use one") { fixture in
             var scenario = try RefreshScenario.bound()
-            scenario.client = scenario.client.with(authentication: .privateKeyJWT)
+            scenario.client.authentication = .privateKeyJWT
             try await scenario.put(into: fixture)
             for generation in [5, 6] as [Int32] {
                 scenario.proof = .random()
@@ -207,7 +207,7 @@ extension GrantRegistryConformance {
         GrantRegistryCheck("binding: an exchange binds the family to its key, or to none with the policy off") {
             fixture in
             var scenario = try ExchangeScenario.bound()
-            scenario.client = scenario.client.with(authentication: .clientSecretBasic)
+            scenario.client.authentication = .clientSecretBasic
             try await scenario.put(into: fixture)
             _ = try await scenario.attempt(on: fixture.registry)
             let other = PresentedProof.random()
@@ -337,13 +337,5 @@ extension RefreshScenario {
         scenario.proof = proof
         scenario.grant?.key = proof.key
         return scenario
-    }
-}
-
-extension Client {
-    fileprivate func with(authentication: Authentication) -> Client {
-        var client = self
-        client.authentication = authentication
-        return client
     }
 }

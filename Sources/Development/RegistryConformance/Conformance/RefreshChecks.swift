@@ -73,9 +73,7 @@ extension GrantRegistryConformance {
         },
         GrantRegistryCheck("refresh: scopes that the client lost are left out") { fixture in
             var scenario = try RefreshScenario()
-            scenario.client = Client(
-                id: scenario.client.id, allowedScope: Scope(["openid", "email"]), defaultScope: .empty,
-                audiences: scenario.client.audiences)
+            scenario.client.allowedScope = Scope(["openid", "email"])
             try await scenario.put(into: fixture)
             #expect(try await scenario.attempt(on: fixture.registry).success == .advanced)
             scenario.generation = 6

@@ -1,26 +1,16 @@
 package import NativeSSO
-import Synchronization
 
 extension InMemoryGrantRegistry: HandoffRegistry {
     package func make(_ entry: HandoffEntry) async throws(PortError) -> HandoffFacts {
-        try state.withLock { state throws(PortError) in
-            if let failure = state.failure { throw failure }
-            return state.make(entry)
-        }
+        try call { $0.make(entry) }
     }
 
     package func handoff(_ code: HandoffDigest) async throws(PortError) -> KeptHandoff? {
-        try state.withLock { state throws(PortError) in
-            if let failure = state.failure { throw failure }
-            return state.handoffs[code]?.kept
-        }
+        try call { $0.handoffs[code]?.kept }
     }
 
     package func redeem(_ redemption: HandoffRedemption) async throws(PortError) -> RedemptionFacts {
-        try state.withLock { state throws(PortError) in
-            if let failure = state.failure { throw failure }
-            return state.redeem(redemption)
-        }
+        try call { $0.redeem(redemption) }
     }
 }
 

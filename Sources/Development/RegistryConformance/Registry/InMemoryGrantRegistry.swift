@@ -32,29 +32,29 @@ package final class InMemoryGrantRegistry: GrantRegistry {
     package var rotations: [Rotation] { state.withLock { $0.rotations } }
 
     package func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts {
-        try state.withLock { state throws(PortError) in
-            state.admissions.append(admission)
-            if let failure = state.failure { throw failure }
-            return state.falseAdmission ?? state.admit(admission)
-        }
+        state.withLock { $0.admissions.append(admission) }
+        return try call { $0.falseAdmission ?? $0.admit(admission) }
     }
 
     package func rotate(_ rotation: Rotation) async throws(PortError) -> RotationFacts {
-        try state.withLock { state throws(PortError) in
-            state.rotations.append(rotation)
-            if let failure = state.failure { throw failure }
-            return state.falseRotation ?? state.rotate(rotation)
-        }
+        state.withLock { $0.rotations.append(rotation) }
+        return try call { $0.falseRotation ?? $0.rotate(rotation) }
     }
 
     package func markUnanswered(_ token: RefreshToken) async throws(PortError) {
-        try state.withLock { state throws(PortError) in
-            if let failure = state.failure { throw failure }
+        try call { state in
             guard var family = state.families[token.grantID], family.generation == token.generation,
                 family.generation > family.exchangedGeneration, family.revokedAt == nil
             else { return }
             family.rotatedAt = max(family.rotatedAt, family.expiresAt)
             state.families[token.grantID] = family
+        }
+    }
+
+    func call<Value: Sendable>(_ body: (inout RegistryState) -> Value) throws(PortError) -> Value {
+        try state.withLock { state throws(PortError) in
+            if let failure = state.failure { throw failure }
+            return body(&state)
         }
     }
 }

@@ -74,10 +74,7 @@ extension ExchangeScenario {
             client.proofPolicy = .optional
             pinnedKey = .random()
         case .scopeLacksOpenID: scope = Scope(["profile"])
-        case .scopeEmpty:
-            client = Client(
-                id: client.id, allowedScope: client.allowedScope, defaultScope: .empty, audiences: client.audiences,
-                acceptedContextClasses: client.acceptedContextClasses)
+        case .scopeEmpty: client.defaultScope = .empty
         case .scopeExceedsClient: scope = Scope(["openid", "admin"])
         case .scopeExceedsMember:
             guard let member = targetMember else { return }
@@ -85,12 +82,10 @@ extension ExchangeScenario {
                 group: member.group, role: member.role, scopeCeiling: Scope(["openid", "profile"]))
         case .loginAfterReplay: wasReplayed = true
         case .consentRequired: scopesRequiringConsent = Scope(["orders.read"])
-        case .assuranceInsufficient:
-            client = Client(
-                id: client.id, allowedScope: client.allowedScope, defaultScope: client.defaultScope,
-                audiences: client.audiences, acceptedContextClasses: ["urn:example:loa3"])
+        case .assuranceInsufficient: client.acceptedContextClasses = ["urn:example:loa3"]
         }
     }
+
     /// The registry does not know the session, and the issuer's policy lets an exchange bring it in.
     private mutating func admitOnFirstSight() {
         session = nil

@@ -105,9 +105,7 @@ package struct RefreshScenario: Sendable {
         case .deviceBlocked: exchange.spoil(for: .deviceBlocked)
         case .resourceExceedsGrant: resource = "https://api.example.com/"
         case .scopeExceedsGrant: scope = Scope(["openid", "admin"])
-        case .scopeEmpty:
-            client = Client(
-                id: client.id, allowedScope: Scope(["email"]), defaultScope: .empty, audiences: client.audiences)
+        case .scopeEmpty: client.allowedScope = Scope(["email"])
         }
     }
 

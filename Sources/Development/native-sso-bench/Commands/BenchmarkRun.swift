@@ -1,16 +1,27 @@
-import BrokerHarness
 import ArgumentParser
+import BrokerHarness
 import Foundation
 import JOSE
 import StrictCoding
 
+/// A command with a run of its own.
+protocol MeasuringCommand: AsyncParsableCommand {
+    var options: LoadOptions { get }
+
+    func measure(_ run: inout BenchmarkRun) async throws
+}
+
+extension MeasuringCommand {
+    func run() async throws { try await BenchmarkRun.perform(options, measure) }
+}
+
 /// One run of the tool: what it starts, what it measures, and what it reports.
 struct BenchmarkRun {
     private let options: LoadOptions
-    private let directory: WorkingDirectory
-    private let cluster: BenchmarkCluster
+    let directory: WorkingDirectory
+    let cluster: BenchmarkCluster
     /// The database that every installation is a copy of.
-    private let template: String
+    let template: String
     private(set) var report: Report
 
     /// Starts PostgreSQL, measures, reports, and stops it again, whatever happened.
@@ -20,23 +31,15 @@ struct BenchmarkRun {
         let machine = try Machine(directory: directory.path)
         say("starting PostgreSQL in \(directory.path)")
         let cluster = try await BenchmarkCluster(in: directory)
-        let result: Result<Report, any Error>
-        do {
+        let report = try await ending {
             var run = try await BenchmarkRun(options, directory, cluster, machine)
             try await measure(&run)
             run.report.seconds = Double(ProcessClock.monotonic - start) / 1e9
-            result = .success(run.report)
-        } catch {
-            result = .failure(error)
-        }
-        do {
+            return run.report
+        } with: {
             try await cluster.stop()
-        } catch {
-            _ = try result.get()  // what went wrong first
-            throw error
         }
         await directory.remove()
-        let report = try result.get()
         say(report.table)
         print(report.json)
         if report.wrongAnswers > 0 { throw ExitCode.failure }
@@ -64,8 +67,8 @@ struct BenchmarkRun {
 
     /// A broker that has done nothing yet.
     mutating func start() async throws {
-        Self.say("start")
-        let installation = try await installation(Algorithms())
+        say("start")
+        let installation = try await installation()
         var figure = Figure(["broker": .string("idle")])
         for _ in 0..<options.rounds {
             let start = ProcessClock.monotonic
@@ -76,16 +79,12 @@ struct BenchmarkRun {
                 ])
             }
         }
-        var section = Section("start")
-        section.figures = [figure]
-        report.sections.append(section)
+        add(Section("start", figures: [figure]))
     }
 
     mutating func database(callers: [Int]) async throws {
-        let run = DatabaseRun(
-            installation: try await installation(Algorithms()), options: options, callerCounts: callers,
-            progress: Self.say)
-        report.sections.append(try await run.section())
+        let run = DatabaseRun(installation: try await installation(), options: options, callerCounts: callers)
+        add(try await run.section())
     }
 
     /// Exchanges and refreshes: rounds of all kinds over all numbers of connections, one pair of algorithms after the other.
@@ -93,10 +92,11 @@ struct BenchmarkRun {
         _ requests: RequestOptions, kinds: Set<RequestKind>
     ) async throws {
         let kinds = requests.dpop ? kinds : kinds.subtracting([.proven])
-        var (exchange, refresh) = (Section("exchange"), Section("refresh"))
+        let facts = [("logins", JSONValue.integer(requests.logins)), ("apps", .integer(SampleApps.targets.count))]
+        var (exchange, refresh) = (Section("exchange", facts: facts), Section("refresh", facts: facts))
         for (algorithms, connections) in requests.cases {
             let name = "\(algorithms.provider.rawValue) in, \(algorithms.broker.rawValue) out"
-            Self.say("requests: \(name), signing \(requests.logins) id_tokens")
+            say("requests: \(name), signing \(requests.logins) id_tokens")
             let installation = try await installation(algorithms)
             let measured = try await installation.base.withBroker { broker in
                 var run = try await RequestRun(
@@ -112,95 +112,16 @@ struct BenchmarkRun {
                 if kind.isExchange { exchange.figures.append(figure) } else { refresh.figures.append(figure) }
             }
         }
-        for var section in [exchange, refresh] where !section.figures.isEmpty {
-            section.facts = [("logins", .integer(requests.logins)), ("apps", .integer(SampleApps.targets.count))]
-            report.sections.append(section)
-        }
+        for section in [exchange, refresh] where !section.figures.isEmpty { add(section) }
     }
 
     mutating func scale(_ sizes: [Int], connections: Int) async throws {
         let run = ScaleRun(
-            cluster: cluster, directory: directory, template: template, options: options, connections: connections,
-            progress: Self.say)
-        report.sections.append(try await run.section(sizes: sizes))
+            cluster: cluster, directory: directory, template: template, options: options, connections: connections)
+        add(try await run.section(sizes: sizes))
     }
 
-    mutating func connections(_ connections: ConnectionOptions) async throws {
-        let run = ConnectionsRun(
-            installation: try await installation(Algorithms()), options: options, connections: connections,
-            progress: Self.say)
-        report.sections.append(try await run.section())
-    }
-
-    mutating func fuzz(_ fuzz: FuzzOptions) async throws {
-        // Answers are judged here, and nothing is measured. A disk that stalls for 250 ms would make some of them a 503.
-        try await cluster.sql("ALTER SYSTEM SET fsync = off;\nSELECT pg_reload_conf();")
-        let run = FuzzRun(
-            installation: try await installation(Algorithms()), fuzz: fuzz, progress: Self.say)
-        report.sections.append(try await run.section())
-    }
-
-    mutating func races(_ races: RaceOptions) async throws {
-        let run = RaceRun(cluster: cluster, template: template, races: races, progress: Self.say)
-        report.sections.append(try await run.section())
-    }
-
-    mutating func timing(samples: Int) async throws {
-        let run = TimingRun(
-            installation: try await installation(Algorithms()), samples: samples, progress: Self.say)
-        report.sections.append(try await run.section())
-    }
-
-    mutating func failover() async throws {
-        report.sections.append(try await FailoverRun(progress: Self.say).section())
-    }
-
-    mutating func verifier() async throws {
-        report.sections.append(try await VerifierRun(options: options, progress: Self.say).section())
-    }
-
-    mutating func keys(_ keys: KeyOptions) async throws {
-        report.sections.append(
-            try await SignatureRun(
-                options: options, module: keys.module, directory: try directory.subdirectory("signatures"),
-                progress: Self.say
-            ).section())
-        report.sections.append(
-            try await SignerRun(
-                installation: try await installation(Algorithms()), options: options, connections: keys.connections,
-                progress: Self.say
-            ).section())
-        guard keys.rotations > 0 else { return }
-        report.sections.append(
-            try await KeyRotationRun(installation: try await installation(Algorithms()), keys: keys, progress: Self.say)
-                .section())
-    }
-
-    /// - Returns: What grew too much.
-    mutating func soak(_ soak: SoakOptions) async throws -> String? {
-        let run = SoakRun(installation: try await installation(Algorithms()), soak: soak, progress: Self.say)
-        let (section, growth) = try await run.section()
-        report.sections.append(section)
-        return growth
-    }
-
-    mutating func logout(_ logout: LogoutOptions) async throws {
-        let run = LogoutRun(
-            installation: try await installation(Algorithms()), options: options, logout: logout, progress: Self.say)
-        report.sections.append(try await run.section())
-    }
-
-    mutating func ends() async throws {
-        let run = EndsRun(installation: try await installation(Algorithms()), options: options, progress: Self.say)
-        report.sections.append(try await run.section())
-    }
-
-    mutating func registry(clients: Int) async throws {
-        let run = RegistryRun(
-            installation: try await installation(Algorithms()), rounds: options.rounds, clients: clients,
-            progress: Self.say)
-        report.sections.append(try await run.section())
-    }
+    mutating func add(_ section: Section) { report.sections.append(section) }
 
     private func figures(
         _ run: inout RequestRun, kinds: [RequestKind], _ connections: [Int], _ name: String
@@ -209,7 +130,7 @@ struct BenchmarkRun {
             connections.map { (kind: kind, connections: $0, figure: run.figure(kind, connections: $0)) }
         }
         for round in 1...options.rounds {
-            Self.say("requests: \(name), round \(round)")
+            say("requests: \(name), round \(round)")
             let cryptography = try await run.cryptography()
             for index in figures.indices {
                 try await run.round(
@@ -220,11 +141,12 @@ struct BenchmarkRun {
         return figures.map { ($0.kind, $0.figure) }
     }
 
-    private func installation(_ algorithms: Algorithms) async throws -> MeasuredInstallation {
+    func installation(_ algorithms: Algorithms = Algorithms()) async throws -> MeasuredInstallation {
         try await MeasuredInstallation(algorithms, template: template, on: cluster, in: directory)
     }
+}
 
-    private static func say(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data("\(text)\n".utf8))
-    }
+/// Tells a person how far the run is.
+func say(_ text: String) {
+    try? FileHandle.standardError.write(contentsOf: Data("\(text)\n".utf8))
 }

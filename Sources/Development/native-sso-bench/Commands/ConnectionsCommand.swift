@@ -1,6 +1,6 @@
 import ArgumentParser
 
-struct ConnectionsCommand: AsyncParsableCommand {
+struct ConnectionsCommand: MeasuringCommand {
     static let configuration = CommandConfiguration(
         commandName: "connections",
         abstract: "What idle connections cost of memory, and slow attackers of an honest client's time.",
@@ -14,8 +14,10 @@ struct ConnectionsCommand: AsyncParsableCommand {
     @OptionGroup var options: LoadOptions
     @OptionGroup var connections: ConnectionOptions
 
-    func run() async throws {
-        try await BenchmarkRun.perform(options) { run in try await run.connections(connections) }
+    func measure(_ run: inout BenchmarkRun) async throws {
+        let measured = ConnectionsRun(
+            installation: try await run.installation(), options: options, connections: connections)
+        run.add(try await measured.section())
     }
 }
 

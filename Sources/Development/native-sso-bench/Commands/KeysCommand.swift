@@ -1,6 +1,7 @@
 import ArgumentParser
+import BrokerHarness
 
-struct KeysCommand: AsyncParsableCommand {
+struct KeysCommand: MeasuringCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys", abstract: "What signatures cost by each key provider, and rotations under load.",
         discussion: """
@@ -14,8 +15,15 @@ struct KeysCommand: AsyncParsableCommand {
     @OptionGroup var options: LoadOptions
     @OptionGroup var keys: KeyOptions
 
-    func run() async throws {
-        try await BenchmarkRun.perform(options) { run in try await run.keys(keys) }
+    func measure(_ run: inout BenchmarkRun) async throws {
+        let signatures = SignatureRun(
+            options: options, module: keys.module, directory: try run.directory.subdirectory("signatures"))
+        run.add(try await signatures.section())
+        let signer = SignerRun(
+            installation: try await run.installation(), options: options, connections: keys.connections)
+        run.add(try await signer.section())
+        guard keys.rotations > 0 else { return }
+        run.add(try await KeyRotationRun(installation: try await run.installation(), keys: keys).section())
     }
 }
 

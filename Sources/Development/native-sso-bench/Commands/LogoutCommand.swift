@@ -1,6 +1,6 @@
 import ArgumentParser
 
-struct LogoutCommand: AsyncParsableCommand {
+struct LogoutCommand: MeasuringCommand {
     static let configuration = CommandConfiguration(
         commandName: "logout", abstract: "What the end of a user with very many sessions does to everybody else.",
         discussion: """
@@ -12,8 +12,9 @@ struct LogoutCommand: AsyncParsableCommand {
     @OptionGroup var options: LoadOptions
     @OptionGroup var logout: LogoutOptions
 
-    func run() async throws {
-        try await BenchmarkRun.perform(options) { run in try await run.logout(logout) }
+    func measure(_ run: inout BenchmarkRun) async throws {
+        let measured = LogoutRun(installation: try await run.installation(), options: options, logout: logout)
+        run.add(try await measured.section())
     }
 }
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-struct RacesCommand: AsyncParsableCommand {
+struct RacesCommand: MeasuringCommand {
     static let configuration = CommandConfiguration(
         commandName: "races", abstract: "Random interleavings of calls on one login, each checked.",
         discussion: """
@@ -14,8 +14,8 @@ struct RacesCommand: AsyncParsableCommand {
     @OptionGroup var options: LoadOptions
     @OptionGroup var races: RaceOptions
 
-    func run() async throws {
-        try await BenchmarkRun.perform(options) { run in try await run.races(races) }
+    func measure(_ run: inout BenchmarkRun) async throws {
+        run.add(try await RaceRun(cluster: run.cluster, template: run.template, races: races).section())
     }
 }
 

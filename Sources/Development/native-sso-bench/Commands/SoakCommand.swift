@@ -16,7 +16,11 @@ struct SoakCommand: AsyncParsableCommand {
 
     func run() async throws {
         var growth: String?
-        try await BenchmarkRun.perform(options) { run in growth = try await run.soak(soak) }
+        try await BenchmarkRun.perform(options) { run in
+            let section: Section
+            (section, growth) = try await SoakRun(installation: try await run.installation(), soak: soak).section()
+            run.add(section)
+        }
         if let growth { throw ManagedProcess.Failure(description: growth) }
     }
 }

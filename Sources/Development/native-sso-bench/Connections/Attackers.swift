@@ -1,5 +1,4 @@
 import NIOCore
-import NIOTLS
 import Synchronization
 
 /// Attackers that reconnect each time the broker closes their connection.
@@ -58,7 +57,7 @@ final class Attackers: Sendable {
         guard state.withLock({ !$0.isOver }) else { return }
         let attack = attacks[index]
         peer.open(index, inTLS: attack.speaksHTTP, receiveBuffer: attack == .slowReader ? 2048 : nil) {
-            [isTLS = peer.tls != nil] in Attacker(attack, waitsForTLS: isTLS && attack.speaksHTTP)
+            Attacker(attack, waitsForTLS: $0)
         }.whenComplete { result in
             switch result {
             case .success(let channel): self.opened(channel, index)
@@ -87,12 +86,12 @@ final class Attackers: Sendable {
 }
 
 /// One connection of an attacker.
-private final class Attacker: ChannelInboundHandler {
+private final class Attacker: OpeningHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let attack: Attack
-    private let waitsForTLS: Bool
+    let waitsForTLS: Bool
     private var drops: RepeatedTask?
 
     init(_ attack: Attack, waitsForTLS: Bool) {
@@ -105,17 +104,10 @@ private final class Attacker: ChannelInboundHandler {
         if attack == .slowReader, waitsForTLS { context.channel.setOption(.autoRead, value: true).whenFailure { _ in } }
     }
 
-    func channelActive(context: ChannelHandlerContext) {
-        if !waitsForTLS { begin(context) }
-    }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard case TLSUserEvent.handshakeCompleted = event else { return }
-        if attack == .slowReader { context.channel.setOption(.autoRead, value: false).whenFailure { _ in } }
-        begin(context)
-    }
-
-    private func begin(_ context: ChannelHandlerContext) {
+    func begin(_ context: ChannelHandlerContext) {
+        if attack == .slowReader, waitsForTLS {
+            context.channel.setOption(.autoRead, value: false).whenFailure { _ in }
+        }
         if attack.opening.readableBytes > 0 {
             context.writeAndFlush(wrapOutboundOut(attack.opening), promise: nil)
         }

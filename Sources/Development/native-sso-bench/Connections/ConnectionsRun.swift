@@ -11,7 +11,6 @@ struct ConnectionsRun {
     let installation: MeasuredInstallation
     let options: LoadOptions
     let connections: ConnectionOptions
-    let progress: (String) -> Void
 
     private static let patience = Duration.seconds(60)
     private static let logins = 1000
@@ -20,11 +19,12 @@ struct ConnectionsRun {
 
     func section() async throws -> Section {
         try OpenFiles.allow(max(connections.idle, connections.attackers))
-        var section = Section("connections")
-        section.facts = [
-            ("clients", .integer(Self.clients)), ("requests_per_second", .integer(connections.rate)),
-            ("attack_seconds", .integer(connections.attackSeconds)),
-        ]
+        var section = Section(
+            "connections",
+            facts: [
+                ("clients", .integer(Self.clients)), ("requests_per_second", .integer(connections.rate)),
+                ("attack_seconds", .integer(connections.attackSeconds)),
+            ])
         let certificate = try TestCertificate.current()
         _ = try installation.base.write(certificate)
         for transport in connections.transports {
@@ -36,7 +36,7 @@ struct ConnectionsRun {
                 attackFigure(transport, attackers: 0), attackFigure(transport, attackers: connections.attackers)
             )
             for round in 1...options.rounds {
-                progress("connections: \(transport.rawValue), round \(round)")
+                say("connections: \(transport.rawValue), round \(round)")
                 if connections.idle > 0 { try await idle(tls, into: &figures) }
                 if connections.attackers > 0 { try await attack(tls, &alone, &attacked) }
             }
@@ -158,27 +158,18 @@ struct ConnectionsRun {
         let quiet = try await load(&workload, broker, honest, seconds: min(seconds, 20), &alone)
         let attackers = Attackers(connections.attackers, hostile)
         attackers.begin(within: seconds)
-        let attacking = try await Self.ending(attackers) {
+        let attacking = try await ending {
             var round = try await load(&workload, broker, honest, seconds: seconds, &attacked)
             round[.connections] = Double(attackers.connected)
             return round
+        } with: {
+            await attackers.end()
         }
         for (attack, count) in attackers.counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             attacked.count("opened_\(attack.rawValue)", count.opened)
             attacked.count("shed_\(attack.rawValue)", count.shed)
         }
         return (quiet, attacking)
-    }
-
-    private static func ending<Value>(_ attackers: Attackers, _ body: () async throws -> Value) async throws -> Value {
-        let result: Result<Value, any Error>
-        do {
-            result = .success(try await body())
-        } catch {
-            result = .failure(error)
-        }
-        await attackers.end()
-        return try result.get()
     }
 
     private func load(
@@ -191,12 +182,9 @@ struct ConnectionsRun {
             until: LoadEnd(after: seconds))
         let usage = try Usage(broker: broker.pid, server: server)
         workload = after
-        figure.count("requests", result.requests)
-        figure.count("unavailable", result.unavailable)
-        figure.count("wrong_answers", result.wrongAnswers)
+        figure.count(result)
         figure.count(
             "verified_signatures", try await PublishedKeys(of: broker).verify(result.samples))
-        if figure.firstWrongAnswer == nil { figure.firstWrongAnswer = result.firstWrongAnswer }
         let latencies = Latencies(microseconds: result.latencies)
         return [
             .perSecond: Double(result.requests) / max(result.seconds, 1e-9),

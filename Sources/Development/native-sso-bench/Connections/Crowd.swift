@@ -1,13 +1,8 @@
 import BrokerHarness
 import NIOCore
-import NIOTLS
 
 /// Many connections that stay open and say nothing, or nothing after one request each.
 final class Crowd: Sendable {
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
-    }
-
     private let channels: [any Channel]
 
     private init(_ channels: [any Channel]) { self.channels = channels }
@@ -38,16 +33,15 @@ final class Crowd: Sendable {
         let done = peer.eventLoop.makePromise(of: Int?.self)
         let channel: any Channel
         do {
-            channel = try await peer.open(index) { [isTLS = peer.tls != nil] in
-                OneRequest(request, waitsForTLS: isTLS, done)
-            }.get()
+            channel = try await peer.open(index) { OneRequest(request, waitsForTLS: $0, done) }.get()
         } catch {
             done.fail(error)
             throw error
         }
         let status = try await done.futureResult.get()
         guard status == nil || status == 200 else {
-            throw Failure(description: "a request of connection \(index) was answered with \(status ?? 0)")
+            throw ManagedProcess.Failure(
+                description: "a request of connection \(index) was answered with \(status ?? 0)")
         }
         return channel
     }
@@ -62,12 +56,12 @@ final class Crowd: Sendable {
 }
 
 /// Sends one request, if there is one, and says what the answer's status was; after that whatever comes is dropped.
-private final class OneRequest: ChannelInboundHandler {
+private final class OneRequest: OpeningHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let request: ByteBuffer?
-    private let waitsForTLS: Bool
+    let waitsForTLS: Bool
     private let done: EventLoopPromise<Int?>
     private var received = ByteBuffer()
     private var isDone = false
@@ -78,15 +72,7 @@ private final class OneRequest: ChannelInboundHandler {
         self.done = done
     }
 
-    func channelActive(context: ChannelHandlerContext) {
-        if !waitsForTLS { begin(context) }
-    }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case TLSUserEvent.handshakeCompleted = event { begin(context) }
-    }
-
-    private func begin(_ context: ChannelHandlerContext) {
+    func begin(_ context: ChannelHandlerContext) {
         guard let request else { return end(.success(nil)) }
         context.writeAndFlush(wrapOutboundOut(request), promise: nil)
     }

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOPosix
 import NIOSSL
+import NIOTLS
 
 /// How connections of a benchmark reach the broker: many of them, on one event loop, from many addresses.
 struct Peer: Sendable {
@@ -15,7 +16,7 @@ struct Peer: Sendable {
     /// Opens connection number `index`, and adds `handler` to it, behind TLS.
     func open(
         _ index: Int, inTLS: Bool = true, receiveBuffer: Int? = nil,
-        _ handler: @escaping @Sendable () -> any ChannelHandler
+        _ handler: @escaping @Sendable (_ waitsForTLS: Bool) -> any OpeningHandler
     ) -> EventLoopFuture<any Channel> {
         let context = inTLS ? tls : nil
         let bootstrap = ClientBootstrap(group: eventLoop).connectTimeout(.seconds(20))
@@ -25,7 +26,7 @@ struct Peer: Sendable {
                     if let context {
                         try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: nil))
                     }
-                    try pipeline.addHandler(handler())
+                    try pipeline.addHandler(handler(context != nil))
                 }
             }
         do {
@@ -45,5 +46,22 @@ struct Peer: Sendable {
     static func source(of index: Int) -> String {
         let block = index / connectionsPerAddress
         return "127.\(1 + block / 62_500 % 250).\(block / 250 % 250).\(1 + block % 250)"
+    }
+}
+
+/// One side of a connection, which begins when that is open. In TLS it is open after the handshake.
+protocol OpeningHandler: ChannelInboundHandler {
+    var waitsForTLS: Bool { get }
+
+    func begin(_ context: ChannelHandlerContext)
+}
+
+extension OpeningHandler {
+    func channelActive(context: ChannelHandlerContext) {
+        if !waitsForTLS { begin(context) }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case TLSUserEvent.handshakeCompleted = event { begin(context) }
     }
 }

@@ -1,6 +1,5 @@
 import BrokerHarness
 import NIOCore
-import NIOTLS
 import Synchronization
 
 /// Honest clients: keep-alive connections on one event loop. Each sends a request at a fixed interval. After a late
@@ -25,7 +24,7 @@ final class SteadyLoad<Work: Workload & Sendable>: @unchecked Sendable {
         let load = SteadyLoad(workload, peer, connections, perSecond, end)
         for index in 0..<connections {
             // In TLS they are ready when it is.
-            load.peer.open(Self.first + index) { Client(load, index, waitsForTLS: peer.tls != nil) }
+            load.peer.open(Self.first + index) { Client(load, index, waitsForTLS: $0) }
                 .whenFailure { load.fail($0) }
         }
         let result = try await load.done.futureResult.get()
@@ -92,13 +91,13 @@ final class LoadEnd: Sendable {
     func isAfter(_ due: Int64) -> Bool { instant.withLock { due < $0 } }
 }
 
-private final class Client<Work: Workload & Sendable>: ChannelInboundHandler {
+private final class Client<Work: Workload & Sendable>: OpeningHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let load: SteadyLoad<Work>
     private let index: Int
-    private let waitsForTLS: Bool
+    let waitsForTLS: Bool
     private var received = ByteBuffer()
     private var due: Int64 = 0
     private var isOver = false
@@ -109,15 +108,7 @@ private final class Client<Work: Workload & Sendable>: ChannelInboundHandler {
         self.waitsForTLS = waitsForTLS
     }
 
-    func channelActive(context: ChannelHandlerContext) {
-        if !waitsForTLS { begin(context) }
-    }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case TLSUserEvent.handshakeCompleted = event { begin(context) }
-    }
-
-    private func begin(_ context: ChannelHandlerContext) {
+    func begin(_ context: ChannelHandlerContext) {
         due = load.firstDue(index)
         plan(context)
     }

@@ -9,24 +9,17 @@ struct DatabaseRun {
     let installation: MeasuredInstallation
     let options: LoadOptions
     let callerCounts: [Int]
-    let progress: (String) -> Void
-
-    struct LostWork: Error, CustomStringConvertible {
-        let description: String
-    }
 
     func section() async throws -> Section {
-        var section = Section("database")
-        section.facts = [
-            ("reference", .string("pgbench --protocol=prepared --jobs=1, a connection for each caller"))
-        ]
+        let reference = "pgbench --protocol=prepared --jobs=1, a connection for each caller"
+        var section = Section("database", facts: [("reference", .string(reference))])
         var next = 0
         for callers in callerCounts {
             for statement in HotStatement.allCases {
                 let rounds = options.rounds
                 let size = callers * PopulationBlock.rowsPerCaller
                 let all = next..<next + rounds * Contender.allCases.count * size
-                progress("database: \(statement.rawValue), \(callers) callers, \(all.count) rows")
+                say("database: \(statement.rawValue), \(callers) callers, \(all.count) rows")
                 try await Population.insert(
                     all, idle: "0 seconds", database: installation.database, on: installation.cluster)
                 try await installation.cluster.sql(
@@ -87,7 +80,8 @@ struct DatabaseRun {
         let octets = try await cluster.walPosition() - written
         let all = try await operations(in: block)
         guard Double(all) >= window.operations * 0.99 else {
-            throw LostWork(description: "\(contender): \(window.operations) calls, \(all) of them advanced a grant")
+            throw ManagedProcess.Failure(
+                description: "\(contender): \(window.operations) calls, \(all) of them advanced a grant")
         }
         figure.count("operations", all)
         return [

@@ -1,4 +1,5 @@
 import BrokerTesting
+import Crypto
 import Foundation
 import NIOCore
 import NIOHTTP1
@@ -62,24 +63,41 @@ private final class TokenHandler: ChannelInboundHandler {
     }
 
     private func answer() -> JSONObject {
-        var answer = JSONObject()
         let parameters = try? FormDecoder.decode(form)
         guard let parameters, parameters[Parameter.codeVerifier] == FuzzCodes.verifier,
             parameters[Parameter.redirectURI] == FuzzCodes.redirectURI,
             let sid = parameters[Parameter.code].flatMap(codes.sid), let client = parameters[Parameter.clientID]
         else {
-            answer["error"] = .string("invalid_grant")
-            return answer
+            return JSONObject(["error": .string("invalid_grant")])
         }
         var claims = Login(sid: sid, subject: Login.subject(of: sid), device: "").claims(at: Int64(time(nil)))
         claims["di_hash"] = nil
         claims["aud"] = .string(client)
-        guard let token = try? key.sign(claims: claims) else { return answer }
-        answer["access_token"] = .string(FuzzProvider.accessToken)
-        answer["token_type"] = .string("Bearer")
-        answer["expires_in"] = .number(JSONNumber(300))
-        answer["scope"] = .string("openid device_sso")
-        answer["id_token"] = .string(token)
-        return answer
+        guard let token = try? key.sign(claims: claims) else { return JSONObject() }
+        return JSONObject([
+            "access_token": .string(FuzzProvider.accessToken), "token_type": .string("Bearer"),
+            "expires_in": .number(JSONNumber(300)), "scope": .string("openid device_sso"), "id_token": .string(token),
+        ])
+    }
+}
+
+/// Authorization codes of the identity provider, made with a secret so that they cannot be forged.
+struct FuzzCodes: Sendable {
+    private let secret = SymmetricKey(size: .bits128)
+
+    static let redirectURI = "com.example.app:/callback"
+    /// Of every code. RFC 7636 §4.1.
+    static let verifier = String(repeating: "v", count: 43)
+
+    /// The code that was given for a login.
+    func code(for sid: String) -> String {
+        let check = HMAC<SHA256>.authenticationCode(for: Array(sid.utf8), using: secret)
+        return "\(sid).\(Hexadecimal.encode(Array(check)[..<8]))"
+    }
+
+    /// Whose login a code was given for.
+    func sid(of code: String) -> String? {
+        let sid = String(code.prefix { $0 != "." })
+        return self.code(for: sid) == code ? sid : nil
     }
 }

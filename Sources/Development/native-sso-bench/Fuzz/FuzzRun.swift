@@ -9,7 +9,6 @@ struct FuzzRun {
 
     let installation: MeasuredInstallation
     let fuzz: FuzzOptions
-    let progress: (String) -> Void
 
     func section() async throws -> Section {
         let credentials = try await FuzzMaterial.register(in: installation)
@@ -61,17 +60,17 @@ struct FuzzRun {
             if part.requests < numbers.count {
                 part.note(FuzzLoad.Finding(fault: "\(numbers.count - part.requests) requests were not answered"))
             }
-            for finding in part.findings { progress(finding.description(seed: fuzz.seed)) }
+            for finding in part.findings { say(finding.description(seed: fuzz.seed)) }
             result.add(part)
             let resident = Double(try Self.resident(brokers))
             if warm == 0 { warm = resident }
-            progress("fuzz: \(result.requests) requests, \(result.count) findings, \(Int(resident)) KiB")
+            say("fuzz: \(result.requests) requests, \(result.count) findings, \(Int(resident)) KiB")
             figure.add([.residentKiB: resident])
         }
         let seconds = Double(ProcessClock.monotonic - start) / 1e9
         let resident = Double(try Self.resident(brokers))
         let afterwards = try judge(load, growth: resident - warm)
-        for finding in afterwards.findings { progress("afterwards, \(finding.description(seed: fuzz.seed))") }
+        for finding in afterwards.findings { say("afterwards, \(finding.description(seed: fuzz.seed))") }
         figure.count("requests", result.requests)
         for (status, count) in result.answers.sorted(by: { $0.key < $1.key }) {
             figure.count("status_\(status)", count)
@@ -81,9 +80,7 @@ struct FuzzRun {
         figure.count("milliseconds", Int(seconds * 1000))
         figure.count("wrong_answers", result.count + afterwards.count)
         figure.firstWrongAnswer = (result.findings + afterwards.findings).first?.fault
-        var section = Section("fuzz")
-        section.figures = [figure]
-        return section
+        return Section("fuzz", figures: [figure])
     }
 
     private static func resident(_ brokers: [Broker]) throws -> Int64 {

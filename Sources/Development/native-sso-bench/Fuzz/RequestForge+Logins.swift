@@ -48,18 +48,16 @@ extension RequestForge {
     /// A logout token for an unknown login, or for a recently enrolled one. Back-Channel Logout 1.0 §2.4.
     func logout(_ number: Int, _ random: inout SeededRandom) throws -> FuzzedRequest {
         let login = material.login(random.oneIn(2) ? earlier(number, .enrolment) ?? number : number)
-        var claims = JSONObject()
-        claims["iss"] = .string(SampleApps.issuer)
-        claims["aud"] = .string(SampleApps.source)
-        claims["iat"] = .number(JSONNumber(material.now))
-        claims["exp"] = .number(JSONNumber(material.now + 120))
-        claims["jti"] = .string(material.login(number).device)
+        var claims = JSONObject([
+            "iss": .string(SampleApps.issuer), "aud": .string(SampleApps.source),
+            "iat": .number(JSONNumber(material.now)), "exp": .number(JSONNumber(material.now + 120)),
+            "jti": .string(material.login(number).device),
+        ])
         let saysUser = random.oneIn(3)
         if saysUser { claims["sub"] = .string(login.subject) }
         if !saysUser || random.oneIn(2) { claims["sid"] = .string(login.sid) }
-        var events = JSONObject()
-        events["http://schemas.openid.net/event/backchannel-logout"] = .object(JSONObject())
-        claims["events"] = .object(events)
+        claims["events"] = .object(
+            JSONObject(["http://schemas.openid.net/event/backchannel-logout": .object(JSONObject())]))
         let token = try BentToken(material.key.header(type: "logout+jwt"), claims, by: material.key, &random)
         var form = FuzzForm([])
         form.set(Parameter.logoutToken, FuzzForm.escaped(token.octets))

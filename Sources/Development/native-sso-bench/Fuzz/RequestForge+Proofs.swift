@@ -37,12 +37,11 @@ extension RequestForge {
     }
 
     private func assertion(_ number: Int, _ random: inout SeededRandom) throws -> BentToken {
-        var claims = JSONObject()
-        for name in ["iss", "sub"] { claims[name] = .string(FuzzMaterial.signer) }
-        claims["aud"] = .string(SampleApps.broker)
-        claims["iat"] = .number(JSONNumber(material.now))
-        claims["exp"] = .number(JSONNumber(material.now + 240))
-        claims["jti"] = .string(material.login(number).sid)
+        let claims = JSONObject([
+            "iss": .string(FuzzMaterial.signer), "sub": .string(FuzzMaterial.signer),
+            "aud": .string(SampleApps.broker), "iat": .number(JSONNumber(material.now)),
+            "exp": .number(JSONNumber(material.now + 240)), "jti": .string(material.login(number).sid),
+        ])
         let header = material.clientKey.header(type: "client-authentication+jwt")
         return try BentToken(header, claims, by: material.clientKey, &random)
     }

@@ -12,7 +12,6 @@ struct KeyRotationRun {
     let installation: MeasuredInstallation
     /// With one rotation or more.
     let keys: KeyOptions
-    let progress: (String) -> Void
 
     private static let (apps, resourceServers) = (24, 3)
     /// Between two refreshes of an app.
@@ -67,13 +66,12 @@ struct KeyRotationRun {
         figure.count("wrong_answers", result.refused + result.unverified)
         figure.count("signing_keys", result.keys.count)
         figure.firstWrongAnswer = result.first
-        var section = Section("rotations")
-        section.facts = [
-            ("seconds_between", .integer(Int(keys.interval))), ("apps", .integer(Self.apps)), ("brokers", .integer(2)),
-            ("resource_servers", .integer(Self.resourceServers)),
-        ]
-        section.figures = [figure]
-        return section
+        return Section(
+            "rotations",
+            facts: [
+                ("seconds_between", .integer(Int(keys.interval))), ("apps", .integer(Self.apps)),
+                ("brokers", .integer(2)), ("resource_servers", .integer(Self.resourceServers)),
+            ], figures: [figure])
     }
 
     private final class Log: Sendable {
@@ -131,7 +129,7 @@ struct KeyRotationRun {
         let base = installation.base
         let half = Duration.seconds(keys.interval / 2)
         for rotation in 1...keys.rotations {
-            progress("keys: rotation \(rotation) of \(keys.rotations)")
+            say("keys: rotation \(rotation) of \(keys.rotations)")
             for use in ["access-token", "refresh-token"] {
                 try await base.command("key", "generate", "--use", use, "--reason", "rotation")
             }

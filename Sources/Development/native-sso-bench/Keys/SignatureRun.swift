@@ -10,7 +10,6 @@ struct SignatureRun {
     let options: LoadOptions
     let module: String
     let directory: String
-    let progress: (String) -> Void
 
     private struct Case {
         let provider: String
@@ -31,7 +30,7 @@ struct SignatureRun {
         for round in 1...options.rounds {
             for index in cases.indices {
                 let now = cases[index]
-                progress("keys: round \(round), \(now.provider) \(now.algorithm.rawValue)")
+                say("keys: round \(round), \(now.provider) \(now.algorithm.rawValue)")
                 let reference = try await now.reference()
                 let own = try await microseconds(now.key, tasks: now.tasks)
                 cases[index].figure.add([
@@ -39,10 +38,10 @@ struct SignatureRun {
                 ])
             }
         }
-        var section = Section("signatures")
-        section.facts = [("octets", .integer(Self.message.count)), ("per_second", .string("of one processor"))]
-        section.figures = cases.map(\.figure)
-        return section
+        return Section(
+            "signatures",
+            facts: [("octets", .integer(Self.message.count)), ("per_second", .string("of one processor"))],
+            figures: cases.map(\.figure))
     }
 
     private static func figure(_ provider: String, _ algorithm: KeyAlgorithm) -> Figure {

@@ -7,26 +7,25 @@ struct SignerRun {
     let installation: MeasuredInstallation
     let options: LoadOptions
     let connections: Int
-    let progress: (String) -> Void
 
     private static let logins = 2000
 
     func section() async throws -> Section {
         let signer = try await SignerProcess(installation.base)
-        var section = Section("signer")
-        section.facts = [("connections", .integer(connections)), ("logins", .integer(Self.logins))]
         let logins = try await SignedLogins.make(
             (0..<Self.logins).map { _ in Login.new() }, key: installation.key, at: Int64(time(nil)))
-        section.figures = try await installation.base.withBroker { files in
+        let figures = try await installation.base.withBroker { files in
             try await installation.base.withBroker("signed", { $0.signer = signer.socket }) { signed in
-                try await figures(files, signed, signer, logins)
+                try await measured(files, signed, signer, logins)
             }
         }
         signer.process.kill()
-        return section
+        return Section(
+            "signer", facts: [("connections", .integer(connections)), ("logins", .integer(Self.logins))],
+            figures: figures)
     }
 
-    private func figures(
+    private func measured(
         _ files: Broker, _ signed: Broker, _ signer: SignerProcess, _ logins: SignedLogins
     ) async throws -> [Figure] {
         var figures = ["files", "signer"].map { Figure(["keys": .string($0)]) }
@@ -40,7 +39,7 @@ struct SignerRun {
                 into: &figures[index])
         }
         for round in 1...options.rounds {
-            progress("keys: exchanges with a signer, round \(round)")
+            say("keys: exchanges with a signer, round \(round)")
             var whole: [Double] = []
             for (index, probe) in probes.enumerated() {
                 let before = ProcessClock.nanoseconds(of: signer.process.pid) ?? 0

@@ -63,3 +63,59 @@ enum ProcessStatus {
         return String(decoding: data, as: UTF8.self)
     }
 }
+
+/// The processor time of a process: of all its threads, those that have ended included. clock_getcpuclockid(3).
+enum ProcessClock {
+    /// Nanoseconds, to the last one, while the files of proc(5) count in hundredths of a second. `nil`: there is no such process.
+    static func nanoseconds(of pid: pid_t) -> Int64? {
+        var clock = clockid_t()
+        var time = timespec()
+        guard clock_getcpuclockid(pid, &clock) == 0, clock_gettime(clock, &time) == 0 else { return nil }
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+
+    /// Of this process.
+    static var own: Int64 { read(CLOCK_PROCESS_CPUTIME_ID) }
+
+    /// Of the thread that asks.
+    static var thread: Int64 { read(CLOCK_THREAD_CPUTIME_ID) }
+
+    /// Not of a process: the time on the wall, from some beginning.
+    static var monotonic: Int64 { read(CLOCK_MONOTONIC) }
+
+    private static func read(_ clock: clockid_t) -> Int64 {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+}
+
+/// All processes of one PostgreSQL server: sessions, writers, checkpointer, autovacuum, and those that have ended.
+struct ServerProcesses: Sendable {
+    let postmaster: pid_t
+
+    /// - Parameter cluster: The directory of a private cluster.
+    init(cluster directory: String) throws {
+        let path = "\(directory)/data/postmaster.pid"
+        guard let file = FileManager.default.contents(atPath: path).map({ String(decoding: $0, as: UTF8.self) }),
+            let pid = file.split(separator: "\n").first.flatMap({ pid_t($0) })
+        else { throw ProcessStatus.Unreadable(path: path) }
+        postmaster = pid
+    }
+
+    /// Processor time of them all, in nanoseconds.
+    ///
+    /// A session that ends while the others are read would be counted twice or not at all: then they are read again. What has
+    /// ended is known to a hundredth of a second.
+    func nanoseconds() throws -> Int64 {
+        for _ in 0..<50 {
+            let ended = try ProcessStatus.endedChildren(of: postmaster)
+            let processes = [postmaster] + ProcessStatus.children(of: postmaster)
+            let times = processes.compactMap { ProcessClock.nanoseconds(of: $0) }
+            if times.count == processes.count, try ProcessStatus.endedChildren(of: postmaster) == ended {
+                return ended + times.reduce(0, +)
+            }
+        }
+        throw ProcessStatus.Unreadable(path: "/proc: the server's processes come and go")
+    }
+}

@@ -9,14 +9,14 @@ struct RaceRun {
     let cluster: BenchmarkCluster
     let template: String
     let races: RaceOptions
-    let progress: @Sendable (String) -> Void
 
     func section() async throws -> Section {
-        var section = Section("races")
-        section.facts = [
-            ("seed", .integer(races.seed)), ("workers", .integer(races.workers)),
-            ("connections", .integer(races.workers * RaceWorker.width)),
-        ]
+        var section = Section(
+            "races",
+            facts: [
+                ("seed", .integer(races.seed)), ("workers", .integer(races.workers)),
+                ("connections", .integer(races.workers * RaceWorker.width)),
+            ])
         for mutant in races.planted { section.figures.append(try await figure(mutant)) }
         return section
     }
@@ -51,10 +51,11 @@ struct RaceRun {
         let observer = ConnectionPool(configuration)
         let start = ProcessClock.monotonic
         let book = Book(first: races.first)
-        let result: Result<Void, any Error>
-        do { result = .success(try await play(configuration, observer, book)) } catch { result = .failure(error) }
-        await observer.shutdown()
-        try result.get()
+        try await ending {
+            try await play(configuration, observer, book)
+        } with: {
+            await observer.shutdown()
+        }
         let entries = book.entries.withLock { $0 }
         var figure = Figure(["fault": .string(mutant?.name ?? "none")])
         figure.add([.perSecond: Double(entries.played) / (Double(ProcessClock.monotonic - start) / 1e9)])
@@ -67,18 +68,17 @@ struct RaceRun {
         let name = mutant?.name ?? "no fault"
         if let world = entries.found {
             let text = "\(world.violation ?? "") (--seed \(races.seed) --first \(world.number))"
-            progress("races: \(name), \(entries.played) interleavings: \(text)")
-            if isWrong || races.planted.count == 1 { progress("  " + world.history.joined(separator: "\n  ")) }
+            say("races: \(name), \(entries.played) interleavings: \(text)")
+            if isWrong || races.planted.count == 1 { say("  " + world.history.joined(separator: "\n  ")) }
             if isWrong { figure.firstWrongAnswer = "\(text): \(world.history.joined(separator: "; "))" }
         } else {
-            progress("races: \(name), \(entries.played) interleavings: no violation")
+            say("races: \(name), \(entries.played) interleavings: no violation")
         }
         return figure
     }
 
     private func play(_ configuration: PostgresConfiguration, _ observer: ConnectionPool, _ book: Book) async throws {
         let races = races
-        let progress = progress
         try await withThrowingTaskGroup { group in
             for _ in 0..<races.workers {
                 let worker = try await RaceWorker(configuration, observer: observer)
@@ -99,7 +99,7 @@ struct RaceRun {
                             if world.violation != nil, entries.found == nil { entries.found = world }
                             return entries.played
                         }
-                        if played.isMultiple(of: 10_000) { progress("races: \(played) interleavings") }
+                        if played.isMultiple(of: 10_000) { say("races: \(played) interleavings") }
                     }
                 }
             }

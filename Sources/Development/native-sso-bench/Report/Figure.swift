@@ -21,6 +21,14 @@ struct Figure: Sendable {
         }
     }
 
+    /// Counts the answers of a load.
+    mutating func count(_ result: LoadResult) {
+        count("requests", result.requests)
+        count("unavailable", result.unavailable)
+        count("wrong_answers", result.wrongAnswers)
+        if firstWrongAnswer == nil { firstWrongAnswer = result.firstWrongAnswer }
+    }
+
     /// Counts the wrong answers of a warm-up, too.
     mutating func adoptFailures(of warmUp: Figure) {
         for name in ["unavailable", "wrong_answers"] { count(name, Int(warmUp.count(name))) }

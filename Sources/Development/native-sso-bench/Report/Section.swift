@@ -5,10 +5,14 @@ struct Section: Sendable {
     /// The subcommand's name.
     let name: String
     /// What holds for all its figures.
-    var facts: [(name: String, value: JSONValue)] = []
-    var figures: [Figure] = []
+    var facts: [(name: String, value: JSONValue)]
+    var figures: [Figure]
 
-    init(_ name: String) { self.name = name }
+    init(_ name: String, facts: [(name: String, value: JSONValue)] = [], figures: [Figure] = []) {
+        self.name = name
+        self.facts = facts
+        self.figures = figures
+    }
 
     var wrongAnswers: Int64 { figures.reduce(0) { $0 + $1.count("wrong_answers") } }
 

@@ -1,4 +1,6 @@
 import BrokerHarness
+import JOSE
+import StrictCoding
 
 /// Sends a load to a broker, and says what it cost whom.
 struct RequestProbe {
@@ -23,11 +25,8 @@ struct RequestProbe {
         let result = try generator.run(&workload, limit)
         let after = try Usage(broker: broker.pid, server: server)
         let written = try await installation.cluster.walPosition() - log
-        figure.count("requests", result.requests)
-        figure.count("unavailable", result.unavailable)
-        figure.count("wrong_answers", result.wrongAnswers)
+        figure.count(result)
         figure.count("verified_signatures", try keys.verify(result.samples))
-        if figure.firstWrongAnswer == nil { figure.firstWrongAnswer = result.firstWrongAnswer }
         let latencies = Latencies(microseconds: result.latencies)
         let count = Double(max(1, result.requests))
         let good = Double(result.requests - result.unavailable - result.wrongAnswers)
@@ -42,5 +41,26 @@ struct RequestProbe {
             .residentKiB: Double(try ProcessStatus.kibibytes("VmRSS", of: broker.pid)),
             .elsewhere: after.elsewhere(since: before),
         ]
+    }
+}
+
+/// The broker's key set, to check a sample of its signatures with.
+struct PublishedKeys {
+    private let keys: JSONWebKeySet
+
+    init(of broker: Broker) async throws {
+        keys = try JSONWebKeySet(document: try await broker.get("/.well-known/jwks.json").body)
+    }
+
+    /// - Returns: How many there were; throws at the first that does not verify.
+    func verify(_ tokens: [String]) throws -> Int {
+        for token in tokens {
+            let jws = try CompactJWS(token)
+            let verified = try jws.verified(by: try keys.key(for: jws.header))
+            guard jws.header.type == "at+jwt", verified.claims.contains("client_id") else {
+                throw ManagedProcess.Failure(description: "the answer holds no access token")
+            }
+        }
+        return tokens.count
     }
 }

@@ -1,15 +1,10 @@
+import BrokerHarness
 import Glibc
 import JOSE
 import StrictCoding
 
 /// Exchanges and refreshes of many logins at one broker.
 struct RequestRun {
-    /// A round that ran out of requests would count for less than it is.
-    struct Exhausted: Error, CustomStringConvertible {
-        let logins: Int
-        var description: String { "every app has exchanged each of the \(logins) logins: give --logins more" }
-    }
-
     private let probe: RequestProbe
     private let logins: SignedLogins
     private let families: TokenFamilies
@@ -95,7 +90,11 @@ struct RequestRun {
             var workload = Exchanges(logins, apps: SampleApps.targets, range: newGrants..<Int.max)
             round = try await probe.measure(&workload, connections: connections, limit, into: &figure)
             newGrants = workload.position
-            guard newGrants < logins.count * SampleApps.targets.count else { throw Exhausted(logins: logins.count) }
+            // A round that ran out of requests would count for less than it is.
+            guard newGrants < logins.count * SampleApps.targets.count else {
+                throw ManagedProcess.Failure(
+                    description: "every app has exchanged each of the \(logins.count) logins: give --logins more")
+            }
         case .repeated:
             var workload = Exchanges(
                 logins, apps: [SampleApps.targets[0]], range: position..<Int.max, families: families)

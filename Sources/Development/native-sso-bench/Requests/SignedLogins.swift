@@ -1,6 +1,40 @@
 import BrokerTesting
+import Crypto
 import OAuthWire
 import StrictCoding
+
+/// One login at the identity provider.
+struct Login: Sendable {
+    let sid: String
+    let subject: String
+    /// The `device_id` of the device that it was made on.
+    let device: String
+
+    /// A login unknown to the broker.
+    static func new() -> Login {
+        Login(sid: unguessable(), subject: "user-" + unguessable(), device: unguessable())
+    }
+
+    /// The user of a login, derived from its session.
+    static func subject(of sid: String) -> String { "user-" + sid }
+
+    /// 22 base64url characters: 128 bits.
+    private static func unguessable() -> String {
+        var generator = SystemRandomNumberGenerator()
+        let (a, b) = (generator.next() as UInt64, generator.next() as UInt64)
+        return Base64URL.encode(withUnsafeBytes(of: (a, b)) { Array($0) })
+    }
+
+    /// The claims of its id_token.
+    func claims(at now: Int64) -> JSONObject {
+        JSONObject([
+            "iss": .string(SampleApps.issuer), "sub": .string(subject), "aud": .string(SampleApps.source),
+            "iat": .number(JSONNumber(now)), "exp": .number(JSONNumber(now + 86_400)),
+            "auth_time": .number(JSONNumber(now)), "sid": .string(sid),
+            "di_hash": .string(Base64URL.encode(Array(SHA256.hash(data: Array(device.utf8)))[..<16])),
+        ])
+    }
+}
 
 /// Logins whose exchanges lie ready: all of the form but the `client_id`, one behind the other, each of the same length.
 struct SignedLogins: Sendable {

@@ -36,11 +36,11 @@ struct Exchange: Sendable {
         let path = request.address.split(separator: "/", maxSplits: 2).last.map { $0.drop { $0 != "/" } } ?? "/"
         self.request =
             (["\(request.method) \(path) HTTP/1.1"] + Self.lines(request.fields) + [""]
-            + parameters.map { "\($0.name)=\(Self.shown($0.name, $0.value))" }).joined(separator: "\n")
+            + parameters.map { "\($0.name)=\(Narrator.shown($0.name, $0.value))" }).joined(separator: "\n")
         let text =
             members.isEmpty
             ? [String(decoding: response.body.prefix(2000), as: UTF8.self)]
-            : ["{"] + members.map { "  \"\($0.name)\": \(Self.shown($0.name, Narrator.text($0.value)))" } + ["}"]
+            : ["{"] + members.map { "  \"\($0.name)\": \(Narrator.shown($0.name, Narrator.text($0.value)))" } + ["}"]
         answer = (["HTTP/1.1 \(response.status)"] + Self.lines(response.fields) + [""] + text).joined(separator: "\n")
         let bearer = request.fields.filter { $0.name.lowercased() == "authorization" }.map {
             (name: "access token", value: String($0.value.dropFirst(7)))
@@ -73,10 +73,6 @@ struct Exchange: Sendable {
             }
             return "\(name): \(value[...space])\(Narrator.short(String(value[value.index(after: space)...])))"
         }
-    }
-
-    private static func shown(_ name: String, _ value: String) -> String {
-        Narrator.isPublic(name) ? value : Narrator.short(value)
     }
 
     func write(to json: inout JSONWriter) {

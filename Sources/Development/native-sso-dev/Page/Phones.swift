@@ -69,19 +69,24 @@ actor Phones {
     /// Carries out a press. Its report is in the state afterwards.
     func press(_ press: Press) async throws(Refused) -> Outcome {
         guard !isBusy else { throw Refused(description: "The last press has not ended yet.") }
+        return await carryOut(press.name) { try await $0.perform(press) } ?? .done
+    }
+
+    /// Nil after a failure, which the report tells.
+    @discardableResult
+    private func carryOut<Result>(
+        _ press: String, failure: String = "", _ work: @Sendable (isolated Phones) async throws -> Result
+    ) async -> Result? {
         isBusy = true
         defer { isBusy = false }
-        report = Report(press: press.name, summary: "")
-        do {
-            let outcome = try await perform(press)
-            await close()
-            return outcome
-        } catch {
+        report = Report(press: press, summary: "")
+        var result: Result?
+        do { result = try await work(self) } catch {
             report.failed = true
-            report.summary = "\(error)"
-            await close()
-            return .done
+            report.summary = "\(failure)\(error)"
         }
+        await close()
+        return result
     }
 
     private func perform(_ press: Press) async throws -> Outcome {
@@ -144,22 +149,15 @@ actor Phones {
         } catch {
             guard case .refused = error else { return }
         }
-        isBusy = true
-        defer { isBusy = false }
         self.attempt = nil
-        report = Report(press: "log in", summary: "")
-        do {
-            let login = try await run.finish(.one, attempt, callback, UserAgent())
-            try await login.shared.save(to: run.device.shared)
-            self.login = login
-            memory[SampleApp.one.clientID] = login.tokens.accessToken
-            steps.formUnion(3...8)
-            report.summary = "app-one is logged in. The shared keychain holds the id_token and the device value."
-        } catch {
-            report.failed = true
-            report.summary = "The login failed: \(error)"
+        await carryOut("log in", failure: "The login failed: ") { phones in
+            let login = try await phones.run.finish(.one, attempt, callback, UserAgent())
+            try await login.shared.save(to: phones.run.device.shared)
+            phones.login = login
+            phones.memory[SampleApp.one.clientID] = login.tokens.accessToken
+            phones.steps.formUnion(3...8)
+            phones.report.summary = "app-one is logged in. The shared keychain holds the id_token and the device value."
         }
-        await close()
     }
 
     // MARK: The other buttons
@@ -286,19 +284,12 @@ actor Phones {
     /// The browser is back from the IdP.
     func finishSignOut(state: String) async {
         guard !isBusy, let leaving, leaving.utf8.elementsEqual(state.utf8) else { return }
-        isBusy = true
-        defer { isBusy = false }
         self.leaving = nil
-        report = Report(press: "sign out", summary: "")
-        do {
-            try await showRefusal("dave signed out at the IdP, which told the broker.")
+        await carryOut("sign out") { phones in
+            try await phones.showRefusal("dave signed out at the IdP, which told the broker.")
             // A plain IdP names the user alone: the next login begins in a later second than this end.
             try await Expiry.wait(until: Int64(time(nil)))
-        } catch {
-            report.failed = true
-            report.summary = "\(error)"
         }
-        await close()
     }
 
     private func endSession() async throws {

@@ -29,6 +29,18 @@ enum PlainHTTP {
 
     static let transport = AsyncHTTPClientTransport(client, timeout: .seconds(10), largest: 64 << 10)
 
+    /// One request to a resource server.
+    static func get(
+        _ address: String, with token: Credential? = nil, from: String = "",
+        observe: @Sendable (Exchange) throws -> Void = { _ in }
+    ) async throws -> (status: Int, body: String) {
+        var request = TransportRequest(address)
+        if let token { request.fields.append(("Authorization", "Bearer \(token.secret)")) }
+        let response = try await transport.send(request)
+        try observe(Exchange(from: from, request, response))
+        return (response.status, String(decoding: response.body, as: UTF8.self))
+    }
+
     private static var configuration: HTTPClient.Configuration {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         // Everything is on this machine, or not there.
@@ -43,22 +55,5 @@ enum Expiry {
         while case let now = Int64(time(nil)), now <= expiry {
             try await Task.sleep(for: .seconds(expiry - now + 1))
         }
-    }
-}
-
-/// One request to a resource server.
-struct ServerCall {
-    let address: String
-    /// nil: none is sent.
-    let token: Credential?
-
-    func run(
-        from: String = "", observe: @Sendable (Exchange) throws -> Void = { _ in }
-    ) async throws -> (status: Int, body: String) {
-        var request = TransportRequest(address)
-        if let token { request.fields.append(("Authorization", "Bearer \(token.secret)")) }
-        let response = try await PlainHTTP.transport.send(request)
-        try observe(Exchange(from: from, request, response))
-        return (response.status, String(decoding: response.body, as: UTF8.self))
     }
 }

@@ -18,14 +18,12 @@ struct Narrator: Sendable {
     func tokenRequest(_ request: TransportRequest, _ response: TransportResponse) {
         let form = try? FormDecoder.decode(request.body)
         let parameters = Self.parameters.compactMap { name in
-            form?[name].map { "\(name)=\(Self.isPublic(name) ? $0 : Self.short($0))" }
+            form?[name].map { "\(name)=\(Self.shown(name, $0))" }
         }
         note("→ POST \(request.address)\(request[field: "Authorization"].map(Self.authorization) ?? "")")
         note("  \(parameters.joined(separator: " "))")
         let members = (try? JSONReader.parse(response.body))?.object?.members ?? []
-        let shown = members.map {
-            "\($0.name)=\(Self.isPublic($0.name) ? Self.text($0.value) : Self.short(Self.text($0.value)))"
-        }
+        let shown = members.map { "\($0.name)=\(Self.shown($0.name, Self.text($0.value)))" }
         note("← \(response.status) \(shown.joined(separator: " "))")
     }
 
@@ -40,8 +38,8 @@ struct Narrator: Sendable {
         guard let mark = address.firstIndex(of: "?") else { return address }
         let query = address[address.index(after: mark)...].split(separator: "&").map { pair in
             let parts = pair.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, !isPublic(String(parts[0])) else { return String(pair) }
-            return "\(parts[0])=\(short(String(parts[1])))"
+            guard parts.count == 2 else { return String(pair) }
+            return "\(parts[0])=\(shown(String(parts[0]), String(parts[1])))"
         }
         return "\(address[..<mark])?\(query.joined(separator: "&"))"
     }
@@ -76,12 +74,13 @@ struct Narrator: Sendable {
         Parameter.scope,
     ]
 
-    static func isPublic(_ name: String) -> Bool {
+    /// A value that could be used again is cut short.
+    static func shown(_ name: String, _ value: String) -> String {
         [
             "grant_type", "client_id", "redirect_uri", "audience", "subject_token_type", "actor_token_type",
             "requested_token_type", "scope", "response_type", "code_challenge_method", "prompt", "iss", "token_type",
             "issued_token_type", "expires_in",
             "error", "error_description", "user", "source", "iss", "data", "records", "roles",
-        ].contains(name)
+        ].contains(name) ? value : short(value)
     }
 }

@@ -74,12 +74,12 @@ extension ScenarioRun {
         try expect(
             json?.string("name") == "Alice Example" && json?.string("email") == "alice@example.test", "it is alice")
         step("userinfo", "without a token it is refused")
-        let refused = try await ServerCall(address: issuer + "/userinfo", token: nil).run()
+        let refused = try await PlainHTTP.get(issuer + "/userinfo")
         try expect(refused.status == 401, "401, not \(refused.status)")
     }
 
     private func userInfo(with token: Credential) async throws -> JSONObject? {
-        let answer = try await ServerCall(address: issuer + "/userinfo", token: token).run()
+        let answer = try await PlainHTTP.get(issuer + "/userinfo", with: token)
         narrator.note("GET \(issuer)/userinfo ← \(answer.status) \(answer.body)")
         try expect(answer.status == 200, "200, not \(answer.status)")
         return try JSONReader.parse(Array(answer.body.utf8)).object
@@ -160,7 +160,7 @@ extension ScenarioRun {
         let app = SampleApp.isv
         step(1, "the user presses the login button of \(app.clientID)")
         let attempt = attempt(for: app, scope: "openid profile email" + profile.extraScope)
-        let discovery = try await ServerCall(address: issuer + "/.well-known/openid-configuration", token: nil).run()
+        let discovery = try await PlainHTTP.get(issuer + "/.well-known/openid-configuration")
         let metadata = try JSONReader.parse(Array(discovery.body.utf8)).object
         try expect(metadata?.string("authorization_endpoint") == provider.authorizationEndpoint, "discovery names it")
         step(2, "the app looks up the IdP's configuration, makes code_verifier and code_challenge, and opens a browser")

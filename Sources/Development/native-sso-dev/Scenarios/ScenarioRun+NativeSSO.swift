@@ -25,10 +25,7 @@ extension ScenarioRun {
         let login = try await finish(app, attempt, callback, browser)
         step(8, "the id_token is bound to the device and to a session")
         guard let claims = TokenClaims.read(login.shared.idToken) else { throw StepFailure("the id_token is no JWT") }
-        for name in ["iss", "sub", "aud", "sid", profile.hashClaim, "auth_time", "acr"] {
-            guard let value = claims[name] else { throw StepFailure("the id_token has no \(name)") }
-            narrator.note("\(name): \(Narrator.text(value))")
-        }
+        try show(["iss", "sub", "aud", "sid", profile.hashClaim, "auth_time", "acr"], of: claims, in: "id_token")
         try expect(claims.string("iss") == sharedIssuer, "iss is \(sharedIssuer)")
         try await login.shared.save(to: device.shared)
         narrator.note("app-one writes both to the shared keychain")
@@ -42,10 +39,7 @@ extension ScenarioRun {
         let token = try await two.accessToken()
         step(10, "app-two has tokens of its own, without a browser")
         let claims = try await verifiedClaims(token, type: "at+jwt")
-        for name in ["iss", "sub", "aud", "client_id", "scope", "exp"] {
-            guard let value = claims[name] else { throw StepFailure("the access token has no \(name)") }
-            narrator.note("\(name): \(Narrator.text(value))")
-        }
+        try show(["iss", "sub", "aud", "client_id", "scope", "exp"], of: claims, in: "access token")
         try expect(claims.string("client_id") == SampleApp.two.clientID, "the access token is app-two's")
         try expect(claims.string("iss") == description.broker, "the access token comes from the broker")
         narrator.note("app-one exchanges its own id_token, which the broker allows it")

@@ -212,8 +212,7 @@ actor ScenarioRun {
         _ api: SampleAPI, with token: Credential?, by app: SampleApp
     ) async throws -> (status: Int, body: String) {
         let server = api.audience == SampleAPI.a.audience ? description.serverA : description.serverB
-        let answer = try await ServerCall(address: server + api.path, token: token).run(
-            from: app.clientID, observe: observe)
+        let answer = try await PlainHTTP.get(server + api.path, with: token, from: app.clientID, observe: observe)
         let credentials = token.map { " Bearer \(Narrator.short($0.secret))" } ?? ""
         narrator.note("\(app.clientID): GET \(server)\(api.path)\(credentials) ← \(answer.status) \(answer.body)")
         return answer
@@ -228,6 +227,14 @@ actor ScenarioRun {
         let jws = try CompactJWS(token.secret)
         if let type { try expect(jws.header.hasType(type), "typ is \(type)") }
         return try jws.verified(by: set, allowing: [.rs256, .es256]).claims
+    }
+
+    /// Tells claims, which must be there.
+    nonisolated func show(_ names: [String], of claims: JSONObject, in token: String) throws {
+        for name in names {
+            guard let value = claims[name] else { throw StepFailure("the \(token) has no \(name)") }
+            narrator.note("\(name): \(Narrator.text(value))")
+        }
     }
 
     /// The refusal that `work` ends in.

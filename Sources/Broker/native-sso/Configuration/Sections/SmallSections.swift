@@ -35,22 +35,6 @@ extension Configuration.Log {
 }
 
 extension Configuration {
-    /// `audit`: what is kept outside the database.
-    struct Audit: Sendable, Hashable {
-        /// See ``EndLog``; `nil`: there is none.
-        let journal: String?
-
-        init(reading section: Section) {
-            journal = section.value(
-                "journal", .path,
-                help: "A file outside the database to which each end is appended before it is acknowledged. "
-                    + "See `native-sso restore-check`.",
-                PathText.absolute)
-        }
-    }
-}
-
-extension Configuration {
     /// `database`: the PostgreSQL that holds clients, sessions and grants.
     struct Database: Sendable {
         /// For libpq. Holds no password.

@@ -1,5 +1,36 @@
 import StrictCoding
 
+/// The claims of one access token, RFC 9068 §2.2.
+struct AccessToken {
+    let grant: Grant
+    let user: User
+    let scope: [String]
+    let issuedAt: Int64
+
+    func signed(by provider: Provider) throws -> String {
+        let audience = provider.configuration.resources.filter { scope.contains($0.scope) }.map(\.audience)
+        var json = JSONWriter()
+        json.object { json in
+            json.member("iss", provider.configuration.issuer)
+            json.member("sub", grant.subject)
+            // Without the scope of an API it opens userinfo and nothing else.
+            json.member("aud", audience.isEmpty ? [provider.configuration.issuer] : audience)
+            json.member("client_id", grant.clientID)
+            json.member("iat", issuedAt)
+            json.member("nbf", issuedAt)
+            json.member("exp", issuedAt + provider.configuration.lifetimes.accessToken)
+            json.member("jti", RandomToken.make())
+            json.member("scope", scope.joined(separator: " "))
+            json.member("auth_time", grant.authentication.at)
+            json.member("acr", grant.authentication.contextClass.rawValue)
+            json.member("amr", grant.authentication.contextClass.methods)
+            if scope.contains("email") { json.member("email", user.email) }
+            if !user.roles.isEmpty { json.member("roles", user.roles) }
+        }
+        return try provider.signingKeys.current.sign(payload: json.bytes, type: "at+jwt")
+    }
+}
+
 /// The claims of one id_token, OpenID Connect Core §2, with those of Native SSO.
 struct IDToken {
     let grant: Grant
