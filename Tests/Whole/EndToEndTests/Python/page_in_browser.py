@@ -219,6 +219,11 @@ def walk(browser, page, folder):
     check([one["title"][-3:] for one in done] == ["200", "200"], "both servers answer 200")
     check("server-b" in done[1]["answer"], "ServerB is one of them")
 
+    page.press("open web app", "app-one")
+    done = page.result("open web app")
+    check(len(done) == 2 and "web-handoff" in done[0]["request"], "app one gets a code")
+    check("handoff_verifier=" in done[1]["request"] and "id_token" in done[1]["answer"], "the web app gets tokens")
+
     page.press("kill app", "app-two")
     page.result("kill app")
     check(page.text("#app-two .memory") == "empty" and page.text("#app-two .own") == "refresh token", "memory is gone")
