@@ -110,6 +110,8 @@ class Browser:
         self.call("Input.insertText", text=text)
 
     def screenshot(self, folder, name):
+        # A page that was parsed just now may have no layout yet.
+        self.wait("document.readyState === 'complete' && document.documentElement.scrollWidth > 0", f"a layout: {name}")
         data = self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
         (folder / f"{name}.png").write_bytes(base64.b64decode(data))
 
