@@ -204,8 +204,8 @@ let package = Package(
             name: "native-sso-dev",
             dependencies: [
                 "BrokerHarness", "DevelopmentIdP", "NativeSSOClient", "NativeSSOAsyncHTTPClient", "PrivateCluster",
-                "ChildProcesses", "TokenVerifier", "TokenVerifierHummingbird", "BrokerTesting", "OAuthWire", "JOSE",
-                "StrictCoding", .argumentParser, .asyncHTTPClient,
+                "TokenVerifier", "TokenVerifierHummingbird", "BrokerTesting", "OAuthWire", "JOSE", "StrictCoding",
+                .argumentParser, .asyncHTTPClient,
                 .hummingbird, .httpTypes, .nioCore, .nioHTTP1, .logging, .unixSignals,
             ], path: "Sources/Development/native-sso-dev",
             swiftSettings: strict),

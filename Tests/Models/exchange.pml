@@ -20,6 +20,11 @@ inline open_session(shown_login) {
     sessions++
 }
 
+/* What the caller's transaction commits with a grant: see handoff.pml. */
+#ifndef on_grant
+#define on_grant skip
+#endif
+
 /* The answer stays in `answer`; `chain` and `next` name the refresh token. */
 #define EXCHANGE \
     TRANSACTION; \
@@ -202,7 +207,8 @@ commits:
         answer = GRANTED;
         assert(session[at].state == LIVE && !end_acknowledged[at]);
         assert(shown_login > acknowledged_bar);
-        assert(!theft_acknowledged[at])
+        assert(!theft_acknowledged[at]);
+        on_grant
     }
 ends:
     atomic { release(me) }

@@ -30,6 +30,8 @@ public struct CompactJWS: Sendable {
     public let signature: [UInt8]
     let payload: [UInt8]
     let limits: Limits
+    /// The claims, once ``readIssuer()`` has parsed them; not verified.
+    private(set) var claims: JSONObject?
     private let token: [UInt8]
     private let signedCount: Int
 
@@ -41,6 +43,12 @@ public struct CompactJWS: Sendable {
 
     /// `iss` as it was sent; see ``unverifiedSubject``.
     package var unverifiedIssuer: String? { unverified("iss") }
+
+    /// ``unverifiedIssuer``. The claims need not be parsed again after the signature check.
+    package mutating func readIssuer() -> String? {
+        claims = (try? JSONReader.parse(payload, limits: limits.json))?.object
+        return claims?.string("iss")
+    }
 
     private func unverified(_ name: String) -> String? {
         (try? JSONReader.parse(payload, limits: limits.json))?.object?.string(name)
@@ -71,14 +79,15 @@ public struct CompactJWS: Sendable {
     private static let longestSignature = JSONWebKey.largestModulus / 8
 
     private static func dots(of token: [UInt8]) throws(JWSError) -> (Int, Int) {
-        var dots: [Int] = []
-        for (index, byte) in token.enumerated() where byte == UInt8(ascii: ".") {
-            dots.append(index)
-            if dots.count > 4 { throw .notCompact }
+        var (count, first, second) = (0, 0, 0)
+        for index in token.indices where token[index] == UInt8(ascii: ".") {
+            count += 1
+            if count > 4 { throw .notCompact }
+            if count == 1 { first = index } else if count == 2 { second = index }
         }
-        guard dots.count != 4 else { throw .encrypted }
-        guard dots.count == 2 else { throw .notCompact }
-        return (dots[0], dots[1])
+        guard count != 4 else { throw .encrypted }
+        guard count == 2 else { throw .notCompact }
+        return (first, second)
     }
 
     private static func decode(_ segment: ArraySlice<UInt8>, atMost count: Int) throws(JWSError) -> [UInt8] {

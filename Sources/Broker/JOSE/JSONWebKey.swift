@@ -50,7 +50,7 @@ public struct JSONWebKey: Sendable {
     public func verifies(
         _ signature: [UInt8], of signingInput: some Collection<UInt8>, algorithm: SignatureAlgorithm
     ) -> Bool {
-        supports(algorithm) && verifier.verifies(signature, of: Array(signingInput), algorithm: algorithm)
+        supports(algorithm) && verifier.verifies(signature, of: Array(signingInput)[...], algorithm: algorithm)
     }
 
     /// The public JWK, with `use`, and with `kid` and `alg` if they are known.

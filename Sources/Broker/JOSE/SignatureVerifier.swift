@@ -55,7 +55,7 @@ enum SignatureVerifier: Sendable {
     }
 
     /// Returns false if `algorithm` does not fit the key.
-    func verifies(_ signature: [UInt8], of message: [UInt8], algorithm: SignatureAlgorithm) -> Bool {
+    func verifies(_ signature: [UInt8], of message: ArraySlice<UInt8>, algorithm: SignatureAlgorithm) -> Bool {
         switch (self, algorithm) {
         case (.rsa(let key, let count), _):
             // RFC 8017 §8.1.2, §8.2.2, step 1
@@ -79,7 +79,8 @@ enum SignatureVerifier: Sendable {
     }
 
     private static func verifies(
-        _ signature: [UInt8], of message: [UInt8], _ key: _RSA.Signing.PublicKey, _ algorithm: SignatureAlgorithm
+        _ signature: [UInt8], of message: ArraySlice<UInt8>, _ key: _RSA.Signing.PublicKey,
+        _ algorithm: SignatureAlgorithm
     ) -> Bool {
         let signature = _RSA.Signing.RSASignature(rawRepresentation: signature)
         return switch algorithm {

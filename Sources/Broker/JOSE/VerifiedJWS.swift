@@ -11,6 +11,10 @@ public struct VerifiedJWS: Sendable {
     fileprivate init(_ token: CompactJWS, key: JSONWebKey) throws(JWSError) {
         header = token.header
         self.key = key
+        if let claims = token.claims {
+            self.claims = claims
+            return
+        }
         guard
             case .object(let claims) = try JSONReader.parse(
                 token.payload, limits: token.limits.json, failingWith: JWSError.payloadNotJSON)
@@ -25,7 +29,9 @@ extension CompactJWS {
     /// - Throws: `.keyDoesNotFitAlgorithm`, `.badSignature`, `.payloadNotJSON`, `.payloadNotObject`.
     public func verified(by key: JSONWebKey) throws(JWSError) -> VerifiedJWS {
         guard key.supports(header.algorithm) else { throw .keyDoesNotFitAlgorithm }
-        guard key.verifies(signature, of: signingInput, algorithm: header.algorithm) else { throw .badSignature }
+        guard key.verifier.verifies(signature, of: signingInput, algorithm: header.algorithm) else {
+            throw .badSignature
+        }
         return try VerifiedJWS(self, key: key)
     }
 
@@ -82,6 +88,7 @@ public struct JOSEHeader: Sendable, Equatable {
     /// `application/` prefix in the token (RFC 7515 §4.1.9).
     public func hasType(_ mediaType: String) -> Bool {
         guard let type else { return false }
+        if type.hasSameOctets(as: mediaType) { return true }
         let prefix = "application/"
         let written = type.lowercased()
         let expected = mediaType.lowercased()

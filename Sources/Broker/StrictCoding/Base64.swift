@@ -99,29 +99,33 @@ public enum Base64URL {
     @usableFromInline func decode(_ text: Span<UInt8>) -> [UInt8]? {
         let rest = text.count & 3
         guard rest != 1 else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.count / 4 * 3 + 2)
         let whole = text.count - rest
-        var index = 0
-        while index < whole {
-            let (a, b, c, d) = (
-                value(text[index]), value(text[index + 1]), value(text[index + 2]), value(text[index + 3])
-            )
-            guard a | b | c | d < 64 else { return nil }
-            bytes.append(a << 2 | b >> 4)
-            bytes.append(b << 4 | c >> 2)
-            bytes.append(c << 6 | d)
-            index += 4
+        var bytes = [UInt8](repeating: 0, count: whole / 4 * 3 + max(rest - 1, 0))
+        let isCanonical = bytes.withUnsafeMutableBufferPointer { bytes in
+            var output = bytes.mutableSpan
+            var (index, position) = (0, 0)
+            while index < whole {
+                let (a, b, c, d) = (
+                    value(text[index]), value(text[index + 1]), value(text[index + 2]), value(text[index + 3])
+                )
+                guard a | b | c | d < 64 else { return false }
+                output[position] = a << 2 | b >> 4
+                output[position + 1] = b << 4 | c >> 2
+                output[position + 2] = c << 6 | d
+                index += 4
+                position += 3
+            }
+            guard rest > 0 else { return true }
+            let (a, b) = (value(text[index]), value(text[index + 1]))
+            guard a | b < 64 else { return false }
+            output[position] = a << 2 | b >> 4
+            guard rest == 3 else { return b & 0x0F == 0 }
+            let c = value(text[index + 2])
+            guard c < 64, c & 0x03 == 0 else { return false }
+            output[position + 1] = b << 4 | c >> 2
+            return true
         }
-        guard rest > 0 else { return bytes }
-        let (a, b) = (value(text[index]), value(text[index + 1]))
-        guard a | b < 64 else { return nil }
-        bytes.append(a << 2 | b >> 4)
-        guard rest == 3 else { return b & 0x0F == 0 ? bytes : nil }
-        let c = value(text[index + 2])
-        guard c < 64, c & 0x03 == 0 else { return nil }
-        bytes.append(b << 4 | c >> 2)
-        return bytes
+        return isCanonical ? bytes : nil
     }
 
     private func character(_ sixBits: UInt32) -> UInt8 { characters[Int(sixBits & 63)] }

@@ -42,7 +42,7 @@
         try enter()
         defer { depthLeft += 1 }
         index += 1
-        var object = JSONObject()
+        var object = JSONObject(capacity: 16)
         skipWhitespace(input)
         if try peek(input) == UInt8(ascii: "}") {
             index += 1

@@ -62,6 +62,9 @@ public struct JSONObject: Sendable, Equatable {
 
     public init() {}
 
+    /// Empty, with room for as many members.
+    init(capacity: Int) { members.reserveCapacity(capacity) }
+
     /// The value of the member with exactly this name.
     ///
     /// Setting a value replaces the member in place or appends one; setting nil removes it.

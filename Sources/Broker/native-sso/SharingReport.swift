@@ -14,6 +14,20 @@ struct SharingReport: ObjectResult {
         var line: String { "  \(passes ? "pass" : "FAIL")  \(row.reason): \(saw)" }
     }
 
+    struct Handoff: Sendable {
+        /// The first rule that refuses; `nil`: it may.
+        let refusal: RefusalRow?
+        /// What the rules of hand-offs looked at.
+        let saw: String
+
+        var lines: [String] {
+            guard let refusal else { return ["  hand-off  yes: \(saw)"] }
+            return [
+                "  hand-off  no, because \(refusal.cause) (\(refusal.reason)): \(saw)", "    \(refusal.remedy)",
+            ]
+        }
+    }
+
     struct Answer: Sendable {
         let issuer: Issuer
         let profile: Profile
@@ -24,6 +38,8 @@ struct SharingReport: ObjectResult {
         let rules: [Rule]
         /// The scope that an exchange would grant.
         let scope: Scope
+        /// Whether the source may hand its logins to the target, a web app.
+        let handoff: Handoff
         /// What holds beside the rules.
         let notes: [String]
 
@@ -36,7 +52,7 @@ struct SharingReport: ObjectResult {
                 refusal.map { ["no, because \($0.cause) (\($0.reason))", "  \($0.remedy)"] }
                 ?? ["yes, \(target) may use \(login); it gets: \(scope)"]
             return ["\(issuer), \(profile.rawValue): \(verdict[0])"] + verdict.dropFirst() + rules.map(\.line)
-                + notes.map { "  note  \($0)" }
+                + handoff.lines + notes.map { "  note  \($0)" }
         }
     }
 
@@ -71,6 +87,16 @@ struct SharingReport: ObjectResult {
                 Cell(rule.passes ? nil : rule.row.cause).write(as: "cause", to: &json)
                 Cell(rule.passes ? nil : rule.row.remedy).write(as: "remedy", to: &json)
             }
+            json.member(
+                "handoff",
+                object: { json in
+                    let refusal = answer.handoff.refusal
+                    json.member("permitted", refusal == nil)
+                    Cell(refusal?.reason).write(as: "reason", to: &json)
+                    Cell(refusal?.cause).write(as: "cause", to: &json)
+                    Cell(refusal?.remedy).write(as: "remedy", to: &json)
+                    json.member("saw", answer.handoff.saw)
+                })
             json.member("notes", answer.notes)
             json.member("text", answer.lines(for: target))
         }
@@ -97,10 +123,14 @@ extension SharingReport {
             _ scope: Scope?, _ login: LoginRecord? = nil, idleLimit: Seconds
         ) -> Answer {
             let now = SystemClock().now
+            // An app that was removed since its login is in no group.
+            let app =
+                clients.first { $0.id == from }
+                ?? Client(id: from, allowedScope: .empty, defaultScope: .empty, audiences: [])
             let source = groups.membership(of: from, at: provider.issuer)
             let member = groups.membership(of: target.id, at: provider.issuer)
             let sharing = LoginSharing(
-                of: (from, source), with: (target, member), at: provider.policy, profile: profile,
+                of: (app, source), with: (target, member), at: provider.policy, profile: profile,
                 login: login?.state, idleLimit: login == nil ? 1 : idleLimit, scope: scope,
                 scopesRequiringConsent: consent, now: now)
             var seen: [(refusals: [ExchangeRefusal], saw: String)] = [
@@ -143,16 +173,29 @@ extension SharingReport {
                 let found = refusals.first { sharing.refusals.contains($0) }
                 return Rule(row: (found ?? refusals[0]).row, passes: found == nil, saw: saw)
             }
+            let providerRules = providerRules(provider, profile)
+            let handoff = Handoff(
+                refusal: (providerRules + clientRules(app)).first { !$0.passes }?.row ?? sharing.handoffRefusal?.row,
+                saw: handoffSettings(app, source, target, member))
             return Answer(
                 issuer: provider.issuer, profile: profile, source: from, session: login?.state.session.id,
-                rules: endpointRules(provider, profile, target) + rules, scope: sharing.scope,
+                rules: providerRules + clientRules(target) + rules, scope: sharing.scope, handoff: handoff,
                 notes: login.map { notes($0, target) } ?? [])
         }
 
-        /// What the endpoint asks before the rules of the grant.
-        private func endpointRules(
-            _ provider: Configuration.IdentityProvider, _ profile: Profile, _ target: Client
-        ) -> [Rule] {
+        private func handoffSettings(
+            _ app: Client, _ source: Membership?, _ target: Client, _ member: Membership?
+        ) -> String {
+            let origins = member?.handoffOrigins.map(\.string) ?? []
+            return """
+                \(app.id) has handoff \(source?.handoff?.rawValue ?? "none") and DPoP \(app.proofPolicy.rawValue), \
+                \(target.id) has authentication \(target.authentication.rawValue) and \
+                \(origins.isEmpty ? "no origins" : "the origins \(origins.joined(separator: " "))")
+                """
+        }
+
+        /// What the endpoint asks of the identity provider before the rules of the grant.
+        private func providerRules(_ provider: Configuration.IdentityProvider, _ profile: Profile) -> [Rule] {
             let suspended = suspensions.first { $0.issuer == provider.issuer }
             return [
                 Rule(
@@ -164,6 +207,12 @@ extension SharingReport {
                 Rule(
                     row: RequestRefusal.profileNotEnabled.row, passes: provider.policy.profiles.contains(profile),
                     saw: "profiles: \(provider.policy.profiles.map(\.rawValue).sorted().joined(separator: " "))"),
+            ]
+        }
+
+        /// What the endpoint asks of the client.
+        private func clientRules(_ target: Client) -> [Rule] {
+            [
                 Rule(
                     row: ClientRefusal.disabled.row, passes: target.isEnabled,
                     saw: "\(target.id) is \(target.isEnabled ? "enabled" : "disabled")"),
@@ -245,8 +294,15 @@ extension [SharingGroup] {
     fileprivate func membership(of client: ClientID, at issuer: Issuer) -> Membership? {
         for group in self where group.issuer == issuer {
             guard let member = group.members.first(where: { $0.client == client }) else { continue }
-            return Membership(group: group.id, role: member.role, scopeCeiling: member.scopeCeiling)
+            return member.membership(in: group.id)
         }
         return nil
+    }
+}
+
+extension SharingGroup.Member {
+    func membership(in group: GroupID) -> Membership {
+        Membership(
+            group: group, role: role, scopeCeiling: scopeCeiling, handoff: handoff, handoffOrigins: handoffOrigins)
     }
 }

@@ -22,13 +22,19 @@ package struct HTTPRequest: Sendable {
         self.body = body
     }
 
-    /// `POST /token` with this form.
+    /// `POST /token` with this form, or the same to another endpoint.
     package static func token(
-        _ form: [(name: String, value: String)], fields: [(name: String, value: String)] = []
+        _ form: [(name: String, value: String)], to target: String = "/token",
+        fields: [(name: String, value: String)] = []
     ) -> HTTPRequest {
         HTTPRequest(
-            "POST", "/token", fields: [("Content-Type", "application/x-www-form-urlencoded")] + fields,
+            "POST", target, fields: [("Content-Type", "application/x-www-form-urlencoded")] + fields,
             body: FormEncoder.encode(form))
+    }
+
+    /// The `Authorization` field of a client with a secret.
+    package static func basic(_ client: String, _ secret: String) -> (name: String, value: String) {
+        ("Authorization", BasicCredentials(clientID: client, clientSecret: Credential(secret)).headerValue)
     }
 
     package var octets: [UInt8] {

@@ -31,9 +31,7 @@ package struct LogoutToken: Sendable {
 extension HTTPRequest {
     /// `POST /backchannel-logout`, for the internal listener.
     package static func logout(_ token: String) -> HTTPRequest {
-        var request = HTTPRequest.token([(name: "logout_token", value: token)])
-        request.target = "/backchannel-logout"
-        return request
+        HTTPRequest.token([(name: "logout_token", value: token)], to: "/backchannel-logout")
     }
 }
 

@@ -49,9 +49,8 @@ struct EndsRun {
                 let verifier = TokenVerifier(
                     issuer: SampleApps.broker, algorithms: [installation.algorithms.broker], loader: keys,
                     endedSessions: EndedSessions())
-                let credentials = "Basic \(Base64.encode(Array("\(Self.api):\(secret)".utf8)))"
                 let poller = EndedSessionPoller(for: verifier) { body in
-                    let fields = [("Content-Type", "application/json"), ("Authorization", credentials)]
+                    let fields = [("Content-Type", "application/json"), HTTPRequest.basic(Self.api, secret)]
                     let answer = try await HTTPRequest("POST", "/events", fields: fields, body: body).send(to: second)
                     try answer.expect(200)
                     return answer.body
@@ -128,12 +127,11 @@ struct EndsRun {
         case .logoutToken:
             try await fixture.first.logout(fixture.logins.logout(family.login)).expect(200)
         case .deviceSignOut:
-            var request = HTTPRequest.token([
+            let form: [(name: String, value: String)] = [
                 ("client_id", fixture.logins.target), ("token", family.refreshToken),
                 ("device_id", family.login.device),
-            ])
-            request.target = "/revoke"
-            try await request.send(to: fixture.port).expect(200)
+            ]
+            try await HTTPRequest.token(form, to: "/revoke").send(to: fixture.port).expect(200)
         case .globalTokenRevocation:
             var body = JSONWriter()
             body.object { $0.member("sub_id", .object(fixture.logins.subject(of: family.login))) }

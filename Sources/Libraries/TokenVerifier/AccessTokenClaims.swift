@@ -82,7 +82,7 @@ public struct AccessTokenClaims: Sendable {
         guard let text = claims.string("scope"), text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
             throw VerificationError(.malformedClaim, claim: "scope")
         }
-        return Set(text.split(separator: " ").map(String.init))
+        return Set(text.utf8.split(separator: UInt8(ascii: " ")).map { String(Substring($0)) })
     }
 
     /// nil if absent.

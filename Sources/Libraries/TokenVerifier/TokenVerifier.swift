@@ -159,8 +159,9 @@ public struct TokenVerifier: Sendable {
         return session
     }
 
+    /// - Parameter token: With an algorithm of this issuer: ``checked(_:type:)``.
     private func verified(_ token: CompactJWS, by keys: JSONWebKeySet) -> Result<VerifiedJWS, JWSError> {
-        Result { () throws(JWSError) in try token.verified(by: keys, allowing: algorithms) }
+        Result { () throws(JWSError) in try token.verified(by: try keys.key(for: token.header)) }
     }
 
     private func checkTime(of claims: AccessTokenClaims, leeway: Duration) throws(VerificationError) {
@@ -237,11 +238,11 @@ struct PresentedToken: Sendable {
 
     init(_ text: String) { self.text = text }
 
-    /// Parses it if that was not done before.
-    mutating func parse() throws(VerificationError) -> CompactJWS {
-        let parsed = try parsed()
-        token = parsed
-        return parsed
+    /// `iss` as it was sent: to select the verifier.
+    mutating func issuer() throws(VerificationError) -> String? {
+        var parsed = try parsed()
+        defer { token = parsed }
+        return parsed.readIssuer()
     }
 
     func parsed() throws(VerificationError) -> CompactJWS {

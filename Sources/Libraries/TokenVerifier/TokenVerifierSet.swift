@@ -37,7 +37,7 @@ public struct TokenVerifierSet: Sendable {
     private func verifier(of token: inout PresentedToken) throws(VerificationError) -> TokenVerifier {
         // The only one refuses a foreign token itself, with the right reason.
         if verifiers.count == 1 { return verifiers[0] }
-        guard let issuer = try token.parse().unverifiedIssuer,
+        guard let issuer = try token.issuer(),
             let verifier = verifiers.first(where: { $0.issuer.hasSameOctets(as: issuer) })
         else { throw VerificationError(.wrongIssuer) }
         return verifier

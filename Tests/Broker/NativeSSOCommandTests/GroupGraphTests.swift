@@ -8,23 +8,47 @@ import Testing
 
 @Suite struct GroupGraphTests {
     private static func graph(_ format: GroupGraph.Format) -> GroupGraph {
-        func member(_ client: ClientID, _ role: Membership.Role, _ ceiling: Scope? = nil) -> SharingGroup.Member {
-            SharingGroup.Member(client: client, role: role, scopeCeiling: ceiling)
+        func member(
+            _ client: ClientID, _ role: Membership.Role, _ ceiling: Scope? = nil, _ handoff: Membership.Handoff? = nil,
+            origins: [WebOrigin] = []
+        ) -> SharingGroup.Member {
+            SharingGroup.Member(
+                client: client, role: role, scopeCeiling: ceiling, handoff: handoff, handoffOrigins: origins)
         }
         return GroupGraph(
             groups: [
                 SharingGroup(
                     id: GroupID(validated: "vendor"), issuer: Issuer(validated: "https://idp.example.com"),
                     members: [
-                        member(ClientID(validated: "mail"), .both),
+                        member(ClientID(validated: "mail"), .both, nil, .bearer),
                         member(ClientID(validated: "calendar"), .target, Scope(["openid", "profile"])),
                         member(ClientID(validated: "login"), .source), member(ClientID(validated: "old"), .both),
                     ]),
                 SharingGroup(
                     id: GroupID(validated: "empty"), issuer: Issuer(validated: "https://other.example.com"), members: []
                 ),
-            ], targets: [ClientID(validated: "mail"), ClientID(validated: "calendar"), ClientID(validated: "login")],
-            format: format)
+                SharingGroup(
+                    id: GroupID(validated: "web"), issuer: Issuer(validated: "https://web.example.com"),
+                    members: [
+                        member(ClientID(validated: "mail"), .both, nil, .bearer),
+                        member(ClientID(validated: "login"), .both),
+                        member(
+                            ClientID(validated: "shop"), .target, Scope(["openid"]),
+                            origins: [WebOrigin(validated: "https://shop.example.com")]),
+                    ]),
+            ],
+            clients: [
+                client("mail"), client("calendar"), client("login"), client("old", isEnabled: false),
+                client("shop", .clientSecretBasic),
+            ], consent: .empty, format: format)
+    }
+
+    private static func client(
+        _ id: String, _ authentication: Client.Authentication = .none, isEnabled: Bool = true
+    ) -> Client {
+        Client(
+            id: ClientID(validated: id), authentication: authentication, isEnabled: isEnabled,
+            allowedScope: Scope(["openid"]), defaultScope: Scope(["openid"]), audiences: ["https://api.example.com"])
     }
 
     @Test func mermaidShowsWhoMayUseWhoseLogin() {
@@ -39,6 +63,11 @@ import Testing
                 "  g0c3 --> g0c0", "  g0c3 -->|\"openid profile\"| g0c1",
                 "  subgraph g1[\"empty: https://other.example.com\"]",
                 "  end",
+                "  subgraph g2[\"web: https://web.example.com\"]",
+                "    g2c0[\"mail\"]", "    g2c1[\"login\"]", "    g2c2[\"shop\"]",
+                "  end",
+                "  g2c0 --> g2c1", "  g2c0 -->|\"openid; hand-off\"| g2c2",
+                "  g2c1 --> g2c0", "  g2c1 -->|\"openid; no hand-off: handoff_not_allowed\"| g2c2",
             ])
     }
 
@@ -46,7 +75,7 @@ import Testing
         let lines = Self.graph(.dot).lines
         #expect(lines.first == "digraph sharing {" && lines.last == "}")
         #expect(lines.contains("    g0c1 [label=\"calendar\"];"))
-        #expect(lines.filter { $0.contains(" -> ") }.count == 5)
+        #expect(lines.filter { $0.contains(" -> ") }.count == 9)
         #expect(lines.contains("  g0c2 -> g0c1 [label=\"openid profile\"];"))
     }
 
@@ -54,8 +83,17 @@ import Testing
         var json = JSONWriter()
         Self.graph(.mermaid).write(to: &json)
         let arrows = try #require(try JSONReader.parse(json.bytes).object?.array("arrows")).compactMap(\.object)
-        #expect(arrows.map { $0.string("from") } == ["mail", "login", "login", "old", "old"])
-        #expect(arrows.map { $0.string("to") } == ["calendar", "mail", "calendar", "mail", "calendar"])
+        let sources = ["mail", "login", "login", "old", "old", "mail", "mail", "login", "login"]
+        #expect(arrows.map { $0.string("from") } == sources)
+        let targets = ["calendar", "mail", "calendar", "mail", "calendar", "login", "shop", "mail", "shop"]
+        #expect(arrows.map { $0.string("to") } == targets)
+        let publicClient = "handoff_web_app_unusable"
+        #expect(
+            arrows.map { $0.string("handoff_reason") } == [
+                publicClient, publicClient, publicClient, publicClient, publicClient, publicClient, nil, publicClient,
+                "handoff_not_allowed",
+            ])
+        #expect(arrows.filter { $0.bool("handoff_permitted") == true }.map { $0.string("to") } == ["shop"])
     }
 
     /// A client_id may hold every printable character.
@@ -65,7 +103,7 @@ import Testing
         let group = SharingGroup(
             id: GroupID(validated: "g"), issuer: Issuer(validated: "https://idp.example.com"),
             members: [SharingGroup.Member(client: client, role: .both, scopeCeiling: nil)])
-        let lines = GroupGraph(groups: [group], targets: [client], format: format).lines
+        let lines = GroupGraph(groups: [group], clients: [], consent: .empty, format: format).lines
         #expect(lines.contains { $0.contains("\"\(label)\"") }, "\(lines)")
     }
 }

@@ -252,6 +252,9 @@ struct ExplainCommandTests {
             let apps = try await rules("--from", "app1")
             #expect(apps.failing.isEmpty && apps.saw["group_mismatch"] == "vendor and vendor")
             #expect(apps.saw["direction_forbidden"] == "app1 is source, app2 is both")
+            #expect(
+                apps.text.contains { $0.contains("hand-off  no, because") && $0.contains("(handoff_web_app_unusable)") }
+            )
             let live = try await rules("--sid", "sid-1")
             #expect(live.failing.isEmpty && live.saw["session_ended"] == "not ended", "\(live)")
             #expect(live.text.contains { $0.contains("app2 has the grant 10000000-0000-7000-8000-000000000001") })
@@ -274,6 +277,34 @@ struct ExplainCommandTests {
                 ], "\(dead)")
             #expect(dead.saw["session_ended"]?.contains("(operator)") == true)
             #expect(try await installation.run(["explain", "--to", "app2", "--sid", "unknown"]).status == 1)
+        }
+    }
+
+    @Test func `why an app may not hand its logins to a web app`() async throws {
+        try await Installation.withSchema { installation in
+            try await installation.registerApps()
+            try await installation.succeed(
+                "client", "add", "web", "--authentication", "client_secret_basic", "--audience",
+                "https://api.example.com", "--allowed-scope", "openid", "--default-scope", "openid")
+            func reason() async throws -> String? {
+                let outcome = try await installation.run(["--json", "explain", "--from", "app2", "--to", "web"])
+                let report = try #require(try Self.report(outcome.output), "\(outcome.errors)")
+                let handoff = try #require(report.array("answers")?.first?.object?.object("handoff"))
+                #expect(handoff.bool("permitted") == (handoff.string("reason") == nil))
+                return handoff.string("reason")
+            }
+            #expect(try await reason() == "handoff_not_allowed")
+            try await installation.succeed(
+                "group", "member", "add", "vendor", "app2", "--role", "both", "--handoff", "bearer")
+            #expect(try await reason() == "handoff_origin_not_registered")
+            try await installation.succeed(
+                "group", "member", "add", "vendor", "web", "--role", "target", "--handoff-origin",
+                "https://web.example.com")
+            #expect(try await reason() == nil)
+            let text = try await installation.succeed("explain", "--from", "app2", "--to", "web")
+            #expect(text.contains("hand-off  yes: app2 has handoff bearer"), "\(text)")
+            let graph = try await installation.succeed("group", "graph")
+            #expect(graph.contains("-->|\"hand-off\"|"), "\(graph)")
         }
     }
 

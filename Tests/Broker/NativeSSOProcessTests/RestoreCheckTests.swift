@@ -24,9 +24,7 @@ struct RestoreCheckTests {
     }
 
     private func revoke(_ token: String, at port: UInt16) async throws -> HTTPAnswer {
-        var request = HTTPRequest.token([("client_id", "app2"), ("token", token)])
-        request.target = "/revoke"
-        return try await request.send(to: port)
+        try await HTTPRequest.token([("client_id", "app2"), ("token", token)], to: "/revoke").send(to: port)
     }
 
     private func refreshToken(_ answer: HTTPAnswer) throws -> String {

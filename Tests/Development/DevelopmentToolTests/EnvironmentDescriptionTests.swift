@@ -46,6 +46,10 @@ import Testing
                 "app-one", "app-two", "app-three", "mobile-app-001", "mobile-app-client", "s6BhdRkqt3",
             ])
         #expect(clients.map { $0.bool("shares_logins") } == [true, true, false, true, true, true])
+        let webApp = try #require(json.object("web_app"))
+        #expect(webApp.string("client_id") == "web-app")
+        #expect(webApp.string("origin") == "https://web.example.test")
+        #expect(webApp.string("secret_file") == "/d/broker/web-app-secret")
     }
 
     @Test func portsAreTheUsualOnesChosenOrFree() throws {

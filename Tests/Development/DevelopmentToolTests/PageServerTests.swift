@@ -40,8 +40,8 @@ import Testing
         #expect(!page.contains("<style") && !page.contains("style=") && !page.contains("onclick"))
         #expect(page.count(of: "<script") == 1 && page.contains("<script src=\"/page.js\" defer></script>"))
         for name in [
-            "log in", "open app two", "call API", "kill app", "expire token", "lose the answer", "steal the keychain",
-            "sign out", "end session as operator",
+            "log in", "open web app", "open app two", "call API", "kill app", "expire token", "lose the answer",
+            "steal the keychain", "sign out", "end session as operator",
         ] {
             #expect(page.contains("data-press=\"\(name)\""), "\(name)")
         }
@@ -85,7 +85,9 @@ import Testing
     }
 
     @Test func aButtonBeforeTheLoginSaysWhatToDo() async throws {
-        for name in ["open app two", "call API", "steal the keychain", "sign out", "end session as operator"] {
+        for name in [
+            "open web app", "open app two", "call API", "steal the keychain", "sign out", "end session as operator",
+        ] {
             let answer = try await Self.press(name)
             #expect(answer.status == 200 && answer.json?.bool("failed") == true, "\(name): \(answer.text)")
             let summary = try #require(answer.json?.string("summary"))

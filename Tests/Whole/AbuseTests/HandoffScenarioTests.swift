@@ -40,9 +40,8 @@ extension Abuse {
                 "subject_token_type": Self.type, "handoff_origin": origin, "handoff_verifier": verifier,
             ])
             form["scope"] = scope
-            let credentials = "\(client):\(fixture.webSecrets[client] ?? "")"
             return try await HTTPRequest.token(
-                form.parameters, fields: [("Authorization", "Basic \(Base64.encode(Array(credentials.utf8)))")]
+                form.parameters, fields: [HTTPRequest.basic(client, fixture.webSecrets[client] ?? "")]
             ).send(to: fixture.running.publicPort)
         }
 

@@ -70,9 +70,8 @@ struct GlewlwydTests {
         let accessToken = try UnverifiedToken.claims(of: try #require(json.string("access_token")))
         #expect(accessToken.string("iss") == fixture.provider.issuer && accessToken.string("client_id") == "app-one")
         #expect(json.string("token_type") == "Bearer" && json.string("scope") == "openid")
-        var refresh = HTTPRequest.token(
-            TokenForm.refresh(try #require(json.string("refresh_token")), client: "app-one").parameters)
-        refresh.target = "/api/oidc/token"
+        let again = TokenForm.refresh(try #require(json.string("refresh_token")), client: "app-one")
+        let refresh = HTTPRequest.token(again.parameters, to: "/api/oidc/token")
         #expect(try await refresh.send(to: fixture.provider.port).status == 200)
         try await fixture.ends(json, of: login, profile)
         // With another verifier it refuses the code, in a word of its own.

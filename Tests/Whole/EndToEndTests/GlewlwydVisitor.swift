@@ -49,13 +49,11 @@ extension Glewlwyd {
             _ client: String, redirectURI: String, demands: [(name: String, value: String)] = []
         ) async throws -> JSONObject {
             let (code, verifier) = try await code(client, redirectURI: redirectURI, demands: demands)
-            var request = HTTPRequest.token([
-                (name: "grant_type", value: "authorization_code"), (name: "client_id", value: client),
-                (name: "code", value: code), (name: "redirect_uri", value: redirectURI),
-                (name: "code_verifier", value: verifier),
+            let form = TokenForm([
+                "grant_type": "authorization_code", "client_id": client, "code": code, "redirect_uri": redirectURI,
+                "code_verifier": verifier,
             ])
-            request.target = "/api/oidc/token"
-            let answer = try await request.send(to: port)
+            let answer = try await HTTPRequest.token(form.parameters, to: "/api/oidc/token").send(to: port)
             guard answer.status == 200, let tokens = answer.json else {
                 throw Failure(description: "token: \(answer.status) \(answer.text)")
             }

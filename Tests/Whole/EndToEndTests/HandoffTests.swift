@@ -102,8 +102,7 @@ extension Faults {
                 "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "subject_token": code,
                 "subject_token_type": Self.type, "handoff_origin": Self.origin, "handoff_verifier": verifier,
             ])
-            let credentials = Base64.encode(Array("web-shop:\(secret)".utf8))
-            return try await HTTPRequest.token(form.parameters, fields: [("Authorization", "Basic \(credentials)")])
+            return try await HTTPRequest.token(form.parameters, fields: [HTTPRequest.basic("web-shop", secret)])
                 .send(to: broker.publicPort)
         }
     }

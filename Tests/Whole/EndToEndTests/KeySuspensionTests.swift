@@ -104,11 +104,9 @@ struct KeySuspensionTests {
                 "NATIVE_SSO_BACKCHANNEL_INTROSPECT": "true",
             ]
             try await fixture.installation.withBroker("revoking", environment: environment) { _ in
-                var request = HTTPRequest.token([
-                    ("client_id", fixture.logins.target), ("token", family.refreshToken),
-                ])
-                request.target = "/revoke"
-                let answer = try await request.send(to: port)
+                let answer = try await HTTPRequest.token(
+                    [("client_id", fixture.logins.target), ("token", family.refreshToken)], to: "/revoke"
+                ).send(to: port)
                 #expect(answer.status == 200, "\(answer.text)")
             }
             #expect(

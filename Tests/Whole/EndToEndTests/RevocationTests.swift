@@ -76,9 +76,8 @@ extension Faults {
                 "--introspects", audience)
             let secret = try await fixture.installation.rotateSecret(of: "api")
             try await withBackchannel("introspecting", fixture) { _, port in
-                let credentials = Base64.encode(Array("api:\(secret)".utf8))
-                var request = HTTPRequest.token([("token", token)], fields: [("Authorization", "Basic \(credentials)")])
-                request.target = "/introspect"
+                let request = HTTPRequest.token(
+                    [("token", token)], to: "/introspect", fields: [HTTPRequest.basic("api", secret)])
                 let live = try await request.send(to: port)
                 #expect(live.json?.bool("active") == true, "\(live.status) \(live.text)")
                 #expect(live.json?.string("client_id") == "app-two")
@@ -99,9 +98,7 @@ extension Faults {
         }
 
         private func revoke(_ token: String, client: String = "app-two", at port: UInt16) async throws -> HTTPAnswer {
-            var request = HTTPRequest.token([("client_id", client), ("token", token)])
-            request.target = "/revoke"
-            return try await request.send(to: port)
+            try await HTTPRequest.token([("client_id", client), ("token", token)], to: "/revoke").send(to: port)
         }
     }
 }

@@ -98,6 +98,10 @@ extension Refusal {
     }
 }
 
+extension HandoffFailure {
+    package var row: RefusalRow { Refusal(self).row }
+}
+
 /// Why the endpoint refuses a request before the grant's rules.
 package enum RequestRefusal: Sendable, CaseIterable {
     // HTTP

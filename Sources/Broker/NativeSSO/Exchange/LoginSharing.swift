@@ -32,6 +32,9 @@ package struct LoginSharing: Sendable {
     package let refusals: [ExchangeRefusal]
     /// What an exchange would grant.
     package let scope: Scope
+    /// The first rule that refuses a hand-off: the source client hands the login to the target client, a web app. `nil`: it
+    /// may, at each origin of the web app.
+    package let handoffRefusal: HandoffFailure?
 
     /// - Parameters:
     ///   - source: The app that logged in, and its place at this issuer.
@@ -39,15 +42,16 @@ package struct LoginSharing: Sendable {
     ///   - login: `nil`: a fresh one that the target client accepts.
     ///   - scope: What the app would ask for; `nil`: nothing, so that it gets its default.
     package init(
-        of source: (client: ClientID, membership: Membership?), with target: (client: Client, membership: Membership?),
+        of source: (client: Client, membership: Membership?), with target: (client: Client, membership: Membership?),
         at issuer: IssuerPolicy, profile: Profile, login: Login? = nil, idleLimit: Seconds = 1, scope: Scope?,
         scopesRequiringConsent: Scope, now: UnixTime
     ) {
         var state = State(
-            sourceClient: source.client, source: source.membership, client: target.client, target: target.membership,
+            sourceClient: source.client.id, source: source.membership, client: target.client, target: target.membership,
             login: login, scope: scope, consent: scopesRequiringConsent, issuer: issuer, profile: profile,
             idleLimit: idleLimit, now: now)
         self.scope = state.asked.checks.scope
+        handoffRefusal = state.handoffRefusal(by: source.client)
         // A decision names one rule. The next decision, with that rule out of the way, names the next rule.
         var refusals: [ExchangeRefusal] = []
         while let refusal = state.refusal, !refusals.contains(refusal) {
@@ -68,6 +72,9 @@ private struct State {
     var target: Membership?
     var login: LoginSharing.Login?
     var scope: Scope?
+    /// `false`: the client hands the login off and gets no tokens.
+    var needsScope = true
+    var proof: PresentedProof?
     var consent: Scope
     let issuer: IssuerPolicy
     let profile: Profile
@@ -80,7 +87,7 @@ private struct State {
     var asked: Admission {
         let sessionID = SessionID(validated: "any")
         let request = ExchangeRequest(
-            assuming: profile, requestID: Self.anyID, client: client, issuer: issuer, scope: scope)
+            assuming: profile, requestID: Self.anyID, client: client, issuer: issuer, scope: scope, proof: proof)
         let idToken = IDTokenClaims(
             issuer: issuer.issuer, subject: login?.session.subject ?? Self.anySubject, sessionID: sessionID,
             sourceClient: sourceClient, audience: [sourceClient], issuedAt: login?.issuedAt ?? now,
@@ -89,22 +96,43 @@ private struct State {
                 ?? Login(authenticatedAt: now, contextClass: client.acceptedContextClasses.first),
             hashFunction: .sha256)
         let checks = ExchangeChecks(
-            of: request, idToken, fitsDevice: true, scopesRequiringConsent: consent, idleLimit: idleLimit,
-            at: now)
+            of: request, idToken, fitsDevice: true, needsScope: needsScope, scopesRequiringConsent: consent,
+            idleLimit: idleLimit, at: now)
         return Admission(
             request: request, idToken: idToken, sid: sessionID.digest, checks: checks,
             device: DeviceDigest(validated: [UInt8](repeating: 0, count: 32)),
             proposedGrantID: Self.anyID, proposedSessionRowID: Self.anyID)
     }
 
-    var refusal: ExchangeRefusal? {
+    var refusal: ExchangeRefusal? { NativeSSO.refusal(asked, facts) }
+
+    private var facts: AdmissionFacts {
         let session = login?.session ?? liveSession(of: Self.anySubject)
-        let facts = AdmissionFacts(
+        return AdmissionFacts(
             now: now, clientIsEnabled: client.isEnabled, source: source, target: target, otherAudienceInGroup: true,
             session: session, deviceIsBlocked: login?.deviceIsBlocked ?? false,
             needsLaterLogin: login?.needsLaterLogin ?? false, accountIsDisabled: login?.accountIsDisabled ?? false,
             grant: nil)
-        return NativeSSO.refusal(asked, facts)
+    }
+
+    /// - Parameter app: The source client.
+    func handoffRefusal(by app: Client) -> HandoffFailure? {
+        guard client.redeemsHandoffs else { return .handoff(.webAppUnusable) }
+        var own = self
+        (own.client, own.target, own.needsScope) = (app, source, false)
+        own.client.allowsSelfExchange = true
+        own.login?.needsLaterLogin = false  // of the target client
+        if app.proofPolicy == .required {
+            let key = KeyThumbprint(validated: "any")
+            own.proof = PresentedProof(key: key, id: ProofID(key: key, jti: "any"), life: 1)
+        }
+        let origin = target?.handoffOrigins.first
+        let entry = HandoffEntry(
+            app: own.asked, web: asked, code: HandoffDigest(octets: []), challenge: HandoffChallenge(digest: []),
+            origin: origin ?? WebOrigin(validated: "https://any.example"))
+        let facts = HandoffFacts(
+            app: own.facts, web: facts, permission: source?.handoff, takesOrigin: origin != nil, isKept: false)
+        return NativeSSO.refusal(entry, facts)
     }
 
     private func liveSession(of subject: Subject) -> SessionFacts {

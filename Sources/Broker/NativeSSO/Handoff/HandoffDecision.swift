@@ -44,6 +44,11 @@ package func decide(
     return grant
 }
 
+extension Client {
+    /// Whether it can redeem codes of hand-offs.
+    package var redeemsHandoffs: Bool { isEnabled && authentication != .none && grants.contains(.tokenExchange) }
+}
+
 extension KeptHandoff {
     /// What the registry keeps of an entry.
     package init(_ entry: HandoffEntry) {

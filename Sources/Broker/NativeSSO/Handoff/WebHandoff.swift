@@ -68,9 +68,7 @@ package struct WebHandoff: Sendable {
     private func plan(
         _ request: HandoffRequest, _ app: Admission, at now: UnixTime
     ) throws(PortError) -> Admission? {
-        guard let client = try exchange.directory.client(request.webClient), client.isEnabled,
-            client.authentication != .none, client.grants.contains(.tokenExchange)
-        else { return nil }
+        guard let client = try exchange.directory.client(request.webClient), client.redeemsHandoffs else { return nil }
         let asked = ExchangeRequest(
             assuming: app.request.profile, requestID: app.request.requestID, client: client,
             issuer: app.request.issuer, scope: app.request.scope, trace: app.request.trace)

@@ -11,7 +11,8 @@ struct ExplainCommand: AsyncParsableCommand {
             Every answer of the broker has an X-Request-Id, and every administrative change prints one. Apps learn less about \
             a refusal than this command prints. Do not pass its output on to them.
 
-            --to with --from shows every rule between two apps, and what it saw. --to with --sid or --sub asks the same of a \
+            --to with --from shows every rule between two apps, and what it saw. It also shows whether the first app may hand \
+            its logins to the second one, a web app. --to with --sid or --sub asks the same of a \
             login as it is now: its session, its device, its user.
             """)
 

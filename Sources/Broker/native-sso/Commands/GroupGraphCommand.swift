@@ -1,4 +1,5 @@
 import ArgumentParser
+import BrokerHTTP
 import NativeSSO
 import Registry
 import StrictCoding
@@ -8,15 +9,17 @@ struct GroupGraphCommand: RegistryCommand {
         commandName: "graph", abstract: "Draw which app may use whose login.",
         discussion: """
             An arrow leads from the app that logs in to the app that may use its login, with the scope ceiling. Apps that are \
-            disabled, or may not exchange, receive no arrow. GitHub shows Mermaid; Graphviz draws DOT.
+            disabled, or may not exchange, receive no arrow. An arrow to a web app says whether the app may hand its logins \
+            to it, or the reason why not: see `explain --reason`. GitHub shows Mermaid; Graphviz draws DOT.
             """)
 
     @Option(help: "The language of the graph.") var format = GroupGraph.Format.mermaid
     @OptionGroup var options: GlobalOptions
 
     func result(_ registry: Administration) async throws -> GroupGraph {
-        let clients = try await registry.clients().filter { $0.isEnabled && $0.grants.contains(.tokenExchange) }
-        return GroupGraph(groups: try await registry.groups(), targets: Set(clients.map(\.id)), format: format)
+        GroupGraph(
+            groups: try await registry.groups(), clients: try await registry.clients(),
+            consent: Scope(try await registry.scopes().filter(\.requiresConsent).map(\.name)), format: format)
     }
 }
 
@@ -28,16 +31,45 @@ struct GroupGraph: ObjectResult {
     }
 
     let groups: [SharingGroup]
-    /// The clients that may exchange.
-    let targets: Set<ClientID>
+    let clients: [ClientID: Client]
+    let consent: Scope
     let format: Format
 
-    private typealias Arrow = (from: SharingGroup.Member, to: SharingGroup.Member)
+    init(groups: [SharingGroup], clients: [Client], consent: Scope, format: Format) {
+        self.groups = groups
+        self.clients = Dictionary(clients.map { ($0.id, $0) }) { first, _ in first }
+        self.consent = consent
+        self.format = format
+    }
+
+    private struct Arrow {
+        let from: SharingGroup.Member
+        let to: SharingGroup.Member
+        /// Why `from` may not hand its logins to `to`; `nil`: it may.
+        let handoffRefusal: String?
+
+        /// Of the hand-off it speaks only if `to` is a web app that receives logins.
+        var label: String? {
+            let handoff = handoffRefusal.map { "no hand-off: \($0)" } ?? "hand-off"
+            let parts = [
+                to.scopeCeiling?.tokens.joined(separator: " "), to.handoffOrigins.isEmpty ? nil : handoff,
+            ].compactMap(\.self)
+            return parts.isEmpty ? nil : parts.joined(separator: "; ")
+        }
+    }
 
     private func arrows(in group: SharingGroup) -> [Arrow] {
         group.members.filter { $0.role != .target }.flatMap { source in
-            group.members.filter { $0.role != .source && $0.client != source.client && targets.contains($0.client) }
-                .map { (source, $0) }
+            group.members.compactMap { target in
+                guard target.role != .source, target.client != source.client, let app = clients[source.client],
+                    let client = clients[target.client], client.isEnabled, client.grants.contains(.tokenExchange)
+                else { return nil }
+                let sharing = LoginSharing(
+                    of: (app, source.membership(in: group.id)), with: (client, target.membership(in: group.id)),
+                    at: IssuerPolicy(issuer: group.issuer, profiles: [.deviceSecret]), profile: .deviceSecret,
+                    scope: nil, scopesRequiringConsent: consent, now: SystemClock().now)
+                return Arrow(from: source, to: target, handoffRefusal: sharing.handoffRefusal?.row.reason)
+            }
         }
     }
 
@@ -60,11 +92,11 @@ struct GroupGraph: ObjectResult {
             lines.append(format == .mermaid ? "  end" : "  }")
             for arrow in arrows(in: group) {
                 let (from, to) = (names[arrow.from.client] ?? "", names[arrow.to.client] ?? "")
-                let ceiling = arrow.to.scopeCeiling.map { quoted($0.tokens.joined(separator: " ")) }
+                let label = arrow.label.map(quoted)
                 lines.append(
                     format == .mermaid
-                        ? "  \(from) -->\(ceiling.map { "|\($0)|" } ?? "") \(to)"
-                        : "  \(from) -> \(to)\(ceiling.map { " [label=\($0)]" } ?? "");")
+                        ? "  \(from) -->\(label.map { "|\($0)|" } ?? "") \(to)"
+                        : "  \(from) -> \(to)\(label.map { " [label=\($0)]" } ?? "");")
             }
         }
         return lines + (format == .mermaid ? [] : ["}"])
@@ -77,6 +109,8 @@ struct GroupGraph: ObjectResult {
             json.member("from", item.1.from.client.string)
             json.member("to", item.1.to.client.string)
             Cell(item.1.to.scopeCeiling).write(as: "scope_ceiling", to: &json)
+            json.member("handoff_permitted", item.1.handoffRefusal == nil)
+            Cell(item.1.handoffRefusal).write(as: "handoff_reason", to: &json)
         }
     }
 

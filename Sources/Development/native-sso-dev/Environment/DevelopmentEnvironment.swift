@@ -67,7 +67,8 @@ actor DevelopmentEnvironment {
             serviceRole: Self.serviceRole, commandLog: layout.log("administration"))
         try await installation.command("migrate", "up")
         try await installation.command("key", "generate", "--use", "all")
-        try await SampleApp.register(with: installation, identityProvider: issuer, plain: plain)
+        let secret = try await SampleApp.register(with: installation, identityProvider: issuer, plain: plain)
+        try installation.write(secret, to: Layout.webAppSecret)
         try await cluster.allowLogin(role: Self.serviceRole)
 
         progress("starting the broker at http://127.0.0.1:\(ports.brokerPublic)")

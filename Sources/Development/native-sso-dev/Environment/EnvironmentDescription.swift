@@ -96,6 +96,13 @@ struct EnvironmentDescription: Sendable {
                         }
                     }
                 })
+            json.member(
+                "web_app",
+                object: { json in
+                    json.member("client_id", SampleApp.web.clientID)
+                    json.member("origin", SampleApp.webOrigin)
+                    json.member("secret_file", layout.webAppSecret)
+                })
         }
         return String(decoding: json.bytes, as: UTF8.self)
     }

@@ -18,6 +18,9 @@ struct Layout: Sendable {
     /// For everything else: connects as the cluster's owner.
     var administrationConfiguration: String { "\(broker)/administration.yaml" }
     var databasePassword: String { "\(broker)/database-password" }
+    /// What the server of the web app proves itself with.
+    var webAppSecret: String { "\(broker)/\(Self.webAppSecret)" }
+    static let webAppSecret = "web-app-secret"
 
     /// What the apps' keychains hold.
     var device: String { "\(directory)/device" }

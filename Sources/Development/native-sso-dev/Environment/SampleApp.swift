@@ -22,6 +22,9 @@ struct SampleApp: Sendable {
     static let isv = SampleApp(
         clientID: "s6BhdRkqt3", redirectURI: "com.isv.mobileapp:/callback", sharesLogins: true)
     static let all = [one, two, three, mobile, client, isv]
+    /// A web app that asks ServerA. It gets logins by hand-off from app-one, and its server has a secret.
+    static let web = SampleApp(clientID: "web-app", redirectURI: "\(webOrigin)/callback", sharesLogins: false)
+    static let webOrigin = "https://web.example.test"
 
     /// The groups that share logins, one for each identity provider.
     static let group = "vendor"
@@ -54,9 +57,11 @@ struct SampleApp: Sendable {
     }
 
     /// Registers scopes, apps and the groups that share logins.
+    ///
+    /// - Returns: The secret of the web app.
     static func register(
         with installation: Installation, identityProvider issuer: String, plain: String
-    ) async throws {
+    ) async throws -> String {
         for scope in defaultScope.split(separator: " ") {
             try await installation.command("scope", "add", String(scope))
         }
@@ -69,10 +74,21 @@ struct SampleApp: Sendable {
                 "--allowed-scope",
                 "\(defaultScope) \(consentScope)", "--default-scope", defaultScope, "--self-exchange")
             guard app.sharesLogins else { continue }
+            let handoff = app.clientID == one.clientID ? ["--handoff", "bearer"] : []
             for group in [group, plainGroup] {
-                try await installation.command("group", "member", "add", group, app.clientID, "--role", "both")
+                try await installation.command(
+                    ["group", "member", "add", group, app.clientID, "--role", "both"] + handoff)
             }
         }
+        let webScope = "openid profile \(SampleAPI.a.scope)"
+        try await installation.command(
+            "client", "add", web.clientID, "--authentication", "client_secret_basic", "--audience",
+            SampleAPI.a.audience, "--allowed-scope", webScope, "--default-scope", webScope)
+        for group in [group, plainGroup] {
+            try await installation.command(
+                "group", "member", "add", group, web.clientID, "--role", "target", "--handoff-origin", webOrigin)
+        }
+        return try await installation.rotateSecret(of: web.clientID)
     }
 }
 

@@ -56,6 +56,7 @@ enum PageText {
         <label><input type="checkbox" id="second-factor"> ask for the second factor</label>
         <p class="hint">Log in as <span id="username"></span>, password <span id="password"></span>, code <span id="code"></span></p>
         \(button("log in", SampleApp.one))
+        \(button("open web app", SampleApp.one))
         """
 
     /// Its text is the name of the press.

@@ -94,6 +94,7 @@ actor Phones {
         switch press.name {
         case "log in": return .navigate(try await begin(press))
         case "open app two": try await openAppTwo()
+        case "open web app": try await openWebApp()
         case "call API": try await callServers(app)
         case "kill app": kill(app)
         case "expire token": try await expire(app)
@@ -200,6 +201,13 @@ actor Phones {
         case .notLoggedIn: StepFailure("The shared keychain is empty: log in with app-one first.")
         default: StepFailure("\(error)")
         }
+    }
+
+    private func openWebApp() async throws {
+        guard let login else { throw StepFailure("The shared keychain is empty: log in with app-one first.") }
+        try await run.openWebApp(with: login)
+        report.summary =
+            "app-one got a code and opened it in the browser. The web app's server exchanged the code for tokens of the session."
     }
 
     private func callServers(_ app: SampleApp) async throws {

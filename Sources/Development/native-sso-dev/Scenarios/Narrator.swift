@@ -70,8 +70,8 @@ struct Narrator: Sendable {
         Parameter.grantType, Parameter.clientID, Parameter.code, Parameter.redirectURI, Parameter.codeVerifier,
         Parameter.deviceID, Parameter.deviceSecret, Parameter.audience, Parameter.subjectToken,
         Parameter.subjectTokenType, Parameter.actorToken, Parameter.actorTokenType, Parameter.requestedTokenType,
-        Parameter.refreshToken,
-        Parameter.scope,
+        Parameter.refreshToken, Parameter.scope, Parameter.handoffClient, Parameter.handoffOrigin,
+        Parameter.handoffChallenge, Parameter.handoffVerifier,
     ]
 
     /// A value that could be used again is cut short.
@@ -79,7 +79,7 @@ struct Narrator: Sendable {
         [
             "grant_type", "client_id", "redirect_uri", "audience", "subject_token_type", "actor_token_type",
             "requested_token_type", "scope", "response_type", "code_challenge_method", "prompt", "iss", "token_type",
-            "issued_token_type", "expires_in",
+            "issued_token_type", "expires_in", "handoff_client", "handoff_origin",
             "error", "error_description", "user", "source", "iss", "data", "records", "roles",
         ].contains(name) ? value : short(value)
     }

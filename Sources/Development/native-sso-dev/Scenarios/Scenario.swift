@@ -11,12 +11,11 @@ struct Scenario: Sendable {
 
     let document: String
     let name: String
-    /// nil: not run by this demonstration.
-    let run: (@Sendable (ScenarioRun) async throws -> Void)?
+    let run: @Sendable (ScenarioRun) async throws -> Void
 
     var title: String { "\(document) \(name)" }
 
-    init(_ document: String, _ name: String, _ run: (@Sendable (ScenarioRun) async throws -> Void)?) {
+    init(_ document: String, _ name: String, _ run: @escaping @Sendable (ScenarioRun) async throws -> Void) {
         self.document = document
         self.name = name
         self.run = run
@@ -48,7 +47,7 @@ struct Scenario: Sendable {
         Scenario("003", "userinfo") { try await $0.userInfo() },
         Scenario("003", "session management") { try await $0.sessionManagement() },
         Scenario("003", "consent") { try await $0.consent() },
-        Scenario("003", "hand-off to the web", nil),
+        Scenario("003", "hand-off to the web") { try await $0.handOffToWeb() },
         Scenario("004", "steps 1–10") { try await $0.nativeFlow() },
         Scenario("000", "scenario 2D: refresh token expired") { try await $0.expiredRefreshToken() },
         Scenario("001", "scenario 2c, silent authentication") { try await $0.silentAuthentication() },

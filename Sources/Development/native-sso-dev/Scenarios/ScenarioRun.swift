@@ -63,7 +63,7 @@ actor ScenarioRun {
     }
 
     /// Sends to any token endpoint, and tells of it.
-    private nonisolated func transport(of app: SampleApp) -> any HTTPTransport {
+    nonisolated func transport(of app: SampleApp) -> any HTTPTransport {
         ClientTransport(
             watch: { [self] request, response in
                 tokenRequests.withLock { $0 += 1 }
@@ -247,13 +247,17 @@ actor ScenarioRun {
         } catch {
             guard case .refused(let refusal) = error else { throw StepFailure("\(expectation), not: \(error)") }
             try expect(refusal.code == code, "\(expectation), not \(refusal.error)")
-            narrator.note("refused as it should be: \(refusal.status) \(refusal.error)")
-            if let id = refusal.requestID, let reason = try await description.explanation(of: id) {
-                narrator.note("explain: \(reason)")
-            }
-            return
+            return try await tell(refusal.status, refusal.error, refusal.requestID)
         }
         throw StepFailure("\(expectation), but it was not refused")
+    }
+
+    /// Tells of an expected refusal, with what the broker's operator would read about it.
+    func tell(_ status: Int, _ error: String, _ requestID: String?) async throws {
+        narrator.note("refused as it should be: \(status) \(error)")
+        if let requestID, let reason = try await description.explanation(of: requestID) {
+            narrator.note("explain: \(reason)")
+        }
     }
 
     nonisolated func expectCallback(_ expected: CallbackError, _ callback: String, of attempt: LoginAttempt) throws {

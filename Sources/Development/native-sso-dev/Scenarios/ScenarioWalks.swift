@@ -54,9 +54,8 @@ private struct Walk: Sendable {
         }
         var outcomes: [(Scenario, Bool)] = []
         for scenario in scenarios {
-            guard let work = scenario.run else { continue }
             do {
-                try await work(run)
+                try await scenario.run(run)
                 outcomes.append((scenario, true))
             } catch {
                 run.narrator.note("FAILED: \(scenario.title): \(error)")

@@ -103,9 +103,7 @@ struct ForeignProviderFixture<Provider: ForeignProvider> {
     }
 
     func revoke(_ form: KeyValuePairs<String, String>) async throws -> HTTPAnswer {
-        var request = HTTPRequest.token(TokenForm(form).parameters)
-        request.target = "/revoke"
-        return try await request.send(to: backchannel)
+        try await HTTPRequest.token(TokenForm(form).parameters, to: "/revoke").send(to: backchannel)
     }
 
     /// Refusals are written down by and by.

@@ -110,6 +110,8 @@ class Browser:
         self.call("Input.insertText", text=text)
 
     def screenshot(self, folder, name):
+        # A page that was parsed just now may have no layout yet.
+        self.wait("document.readyState === 'complete' && document.documentElement.scrollWidth > 0", f"a layout: {name}")
         data = self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
         (folder / f"{name}.png").write_bytes(base64.b64decode(data))
 
@@ -218,6 +220,11 @@ def walk(browser, page, folder):
     done = page.result("call API")
     check([one["title"][-3:] for one in done] == ["200", "200"], "both servers answer 200")
     check("server-b" in done[1]["answer"], "ServerB is one of them")
+
+    page.press("open web app", "app-one")
+    done = page.result("open web app")
+    check(len(done) == 2 and "web-handoff" in done[0]["request"], "app one gets a code")
+    check("handoff_verifier=" in done[1]["request"] and "id_token" in done[1]["answer"], "the web app gets tokens")
 
     page.press("kill app", "app-two")
     page.result("kill app")
