@@ -13,32 +13,79 @@ import Synchronization
 /// A line is on the disk before its answer is sent. If the disk takes no line, no end is acknowledged: the lines wait in
 /// memory, and the next call writes them first. So an end that is asked for once more is in the file, too. If the broker
 /// stops before that, only the audit in the database has the end.
+///
+/// A disk that hangs is one that takes no line: each call ends within ``patience``.
 final class EndLog: Sendable {
     let path: String
-    /// Lines that are not on the disk yet.
-    private let waiting = Mutex<[UInt8]>([])
-    private let queue = DispatchQueue(label: "journal")
+    private let patience: Duration
+    private let queue: DispatchQueue
+    private let state = Mutex(State())
+
+    private struct State {
+        /// Not on the disk yet.
+        var lines: [UInt8] = []
+        /// Writes that were begun or wait for the one before.
+        var writes = 0
+    }
 
     /// In octets.
     private static let longestBacklog = 1 << 20
+    private static let mostWrites = 1024
     /// Longer than the longest line, in octets.
     private static let longestTail = 1 << 16
 
-    init(path: String) { self.path = path }
+    init(
+        path: String, patience: Duration = .seconds(5), queue: DispatchQueue = DispatchQueue(label: "journal")
+    ) {
+        self.path = path
+        self.patience = patience
+        self.queue = queue
+    }
 
     /// Returns when these events and all earlier ones are on the disk. One write takes all that wait.
     func append(_ events: [Event]) async throws(PortError) {
-        let fits = waiting.withLock { waiting in
-            guard waiting.count < Self.longestBacklog else { return events.isEmpty }
-            for event in events { waiting += event.line }
-            return true
+        let (fits, mayWrite) = state.withLock { state in
+            let fits = events.isEmpty || state.lines.count < Self.longestBacklog
+            if fits { for event in events { state.lines += event.line } }
+            let mayWrite = state.writes < Self.mostWrites
+            if mayWrite { state.writes += 1 }
+            return (fits, mayWrite)
         }
-        let problem = await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: self.writeOut()) }
-        }
+        let problem = mayWrite ? await write() : "\(Self.mostWrites) writes wait for the disk"
         if let problem { throw .outage(Outage(.journal, problem)) }
         guard fits else {
             throw .outage(Outage(.journal, "too many ends waited for the disk, and this one is not in it"))
+        }
+    }
+
+    /// - Returns: `nil`: everything is on the disk.
+    private func write() async -> String? {
+        await withCheckedContinuation { continuation in
+            let answer = Answer(continuation)
+            queue.async { [self] in
+                let problem = writeOut()
+                state.withLock { $0.writes -= 1 }
+                answer.give(problem)
+            }
+            let (seconds, attoseconds) = patience.components
+            let wait = DispatchTimeInterval.milliseconds(Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000))
+            DispatchQueue.global().asyncAfter(deadline: .now() + wait) { [patience] in
+                answer.give("the disk of the journal took no line within \(patience)")
+            }
+        }
+    }
+
+    /// The first of two answers counts.
+    private final class Answer: Sendable {
+        private let waiting: Mutex<CheckedContinuation<String?, Never>?>
+
+        init(_ continuation: CheckedContinuation<String?, Never>) { waiting = Mutex(continuation) }
+
+        func give(_ problem: String?) {
+            waiting.withLock { waiting in
+                defer { waiting = nil }
+                return waiting
+            }?.resume(returning: problem)
         }
     }
 
@@ -54,7 +101,7 @@ final class EndLog: Sendable {
 
     /// - Returns: `nil`: everything is on the disk.
     private func writeOut() -> String? {
-        let lines = waiting.withLock { $0 }
+        let lines = state.withLock { $0.lines }
         guard !lines.isEmpty else { return nil }
         do throws(Failure) {
             let file = try open()
@@ -63,7 +110,7 @@ final class EndLog: Sendable {
         } catch {
             return error.text
         }
-        waiting.withLock { $0.removeFirst(lines.count) }
+        state.withLock { $0.lines.removeFirst(lines.count) }
         return nil
     }
 
