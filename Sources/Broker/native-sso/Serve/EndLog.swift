@@ -314,19 +314,19 @@ struct JournalledGrants: GrantRegistry {
     func markUnanswered(_ token: RefreshToken) async throws(PortError) { try await registry.markUnanswered(token) }
 }
 
-extension EndLog {
-    /// What an operator's act ended or blocked, as the audit has it.
-    func append(_ records: [AuditRecord]) async throws(PortError) {
-        let kinds: [AuditKind] = [.sessionEnded, .grantRevoked, .deviceBlocked, .deviceUnblocked, .idpKeyRevoked]
-        try await append(
-            records.compactMap { record in
-                guard let kind = AuditKind(rawValue: record.kind), kinds.contains(kind), let request = record.requestID
-                else { return nil }
-                return Event(
-                    kind: kind, requestID: request,
-                    occurredAt: UnixTime(seconds: record.occurredAt.microseconds / 1_000_000), client: record.client,
-                    session: record.session, grant: record.grant, reason: record.reason,
-                    details: record.details.map { Array($0.utf8) })
-            })
+extension EndLog.Event {
+    private static let kinds: [AuditKind] = [
+        .sessionEnded, .grantRevoked, .deviceBlocked, .deviceUnblocked, .idpKeyRevoked,
+    ]
+
+    /// What an operator's act ended or blocked, as the audit has it; `nil` for anything else.
+    init?(_ record: AuditRecord) {
+        guard let kind = AuditKind(rawValue: record.kind), Self.kinds.contains(kind), let request = record.requestID
+        else { return nil }
+        self.init(
+            kind: kind, requestID: request,
+            occurredAt: UnixTime(seconds: record.occurredAt.microseconds / 1_000_000), client: record.client,
+            session: record.session, grant: record.grant, reason: record.reason,
+            details: record.details.map { Array($0.utf8) })
     }
 }
