@@ -2359,7 +2359,7 @@ CREATE FUNCTION native_sso.subject_prefixes_in_use() RETURNS TABLE(issuer text, 
     WHERE p.used_at IS NOT NULL OR EXISTS (SELECT FROM session l WHERE l.idp_issuer = p.issuer)
 $$;
 
-CREATE FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text DEFAULT NULL::text, p_subject text DEFAULT NULL::text, p_on_device_of uuid DEFAULT NULL::uuid, p_actor text DEFAULT NULL::text, p_same_login_may_return boolean DEFAULT false) RETURNS SETOF uuid
+CREATE FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text DEFAULT NULL::text, p_subject text DEFAULT NULL::text, p_on_device_of uuid DEFAULT NULL::uuid, p_actor text DEFAULT NULL::text, p_same_login_may_return boolean DEFAULT false, p_request_id uuid DEFAULT NULL::uuid) RETURNS SETOF uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     AS $$
@@ -2368,7 +2368,7 @@ BEGIN
     RETURN QUERY
     SELECT * FROM end_sessions(
         ARRAY(SELECT supported_ids(p_idp_issuer, p_subject, p_on_device_of, true)), 'support',
-        coalesce(p_actor, session_user), jsonb_build_object('database_user', session_user, 'why', p_why),
+        coalesce(p_actor, session_user), jsonb_build_object('database_user', session_user, 'why', p_why), p_request_id,
         p_same_login_may_return => p_same_login_may_return);
 END
 $$;
@@ -3876,8 +3876,8 @@ REVOKE ALL ON FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) FROM
 REVOKE ALL ON FUNCTION native_sso.subject_prefixes_in_use() FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.subject_prefixes_in_use() TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text, p_same_login_may_return boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text, p_same_login_may_return boolean) TO native_sso_support;
+REVOKE ALL ON FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text, p_same_login_may_return boolean, p_request_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text, p_same_login_may_return boolean, p_request_id uuid) TO native_sso_support;
 
 GRANT SELECT ON TABLE native_sso.sharing_group_member TO native_sso_broker;
 
