@@ -1756,7 +1756,7 @@ CREATE FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[]
             p_occurred_at, p_kinds, p_request_ids, p_client_ids, p_reasons, p_session_ids, p_grant_ids, p_source_clients,
             p_trace_ids)
         AS event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, source_client, trace_id)
-    WHERE kind LIKE '%\_refused' OR kind = 'code_orphaned'
+    WHERE kind LIKE '%\_refused' OR kind IN ('code_orphaned', 'end_repeated')
     LIMIT 1000
 $$;
 
@@ -2339,6 +2339,24 @@ BEGIN
                     AND (r.state = 'asked' OR r.state = 'kept' AND p_state = 'kept' AND r.answer = p_answer));
     END IF;
     RETURN FOUND;
+END
+$$;
+
+CREATE FUNCTION native_sso.signed_out(p_client text, p_issuers text[], p_devices text[]) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT l.session_id
+    FROM unnest(p_issuers, p_devices) AS d (issuer, hexadecimal)
+    JOIN session l ON l.issuer = d.issuer AND l.device_digest = decode(d.hexadecimal, 'hex')
+    JOIN sharing_group_member t ON t.issuer = l.idp_issuer AND t.client_id = p_client
+    LEFT JOIN sharing_group_member s ON s.issuer = l.idp_issuer AND s.client_id = l.source_client_id
+    WHERE l.end_reason = 'app' AND l.ended_at > now() - interval '1 day'
+        AND (l.source_client_id IS NULL OR s.group_id = t.group_id)
+    ORDER BY l.session_id DESC LIMIT 100;
 END
 $$;
 
@@ -3870,6 +3888,9 @@ GRANT ALL ON FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_pa
 
 REVOKE ALL ON FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) TO native_sso_broker;
+
+REVOKE ALL ON FUNCTION native_sso.signed_out(p_client text, p_issuers text[], p_devices text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.signed_out(p_client text, p_issuers text[], p_devices text[]) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) FROM PUBLIC;
 

@@ -161,6 +161,53 @@ struct RestoreCheckTests {
         }
     }
 
+    /// The broker that ended it first may be gone, with its journal.
+    @Test func `an end that is asked for again is in the journal of the broker that answers, too`() async throws {
+        try await Installation.withSchema { installation in
+            try await installation.registerApps()
+            let logins = try ["logged-out", "revoked", "signed-out"].map {
+                try Login(installation, sid: $0, sub: $0)
+            }
+            let logout = try LogoutToken(
+                issuer: Installation.identityProvider, audience: "app1", subject: nil, sid: "logged-out",
+                key: installation.identityProviderKey
+            ).signed()
+            var token: String?
+            for name in ["first", "second"] {
+                let journal = installation.file(name)
+                let backchannel = try LoopbackPort.free()
+                let settings = settings(installation, journal, backchannel: backchannel)
+                let broker = try await Broker.start(installation, environment: settings)
+                try await broker.waitUntilReady()
+                if token == nil {
+                    for login in logins {
+                        let answer = try await broker.post(login.exchange(by: "app2"))
+                        if login.idToken == logins[1].idToken { token = try refreshToken(answer) }
+                    }
+                }
+                #expect(try await HTTPRequest.logout(logout).send(to: broker.internalPort).status == 200)
+                #expect(try await revoke(try #require(token), at: backchannel).status == 200)
+                var signOut = HTTPRequest.token([
+                    ("client_id", "app2"), ("token", logins[2].deviceSecret), ("token_type_hint", "device_secret"),
+                ])
+                signOut.target = "/revoke"
+                #expect(try await signOut.send(to: backchannel).status == 200)
+                let events = try Self.events(journal)
+                #expect(
+                    events.map { $0.string("kind") } == ["logout_recorded", "grant_revoked", "session_ended"], "\(name)"
+                )
+                try await broker.stop()
+                // The audit knows the last line, so a broker starts with it.
+                let again = try await Broker.start(installation, environment: settings)
+                try await again.waitUntilReady()
+                try await again.stop()
+                let check = try await installation.run(["restore-check", journal])
+                #expect(check.output.hasPrefix("would record that the database has every event"), "\(check.output)")
+            }
+            #expect(try await installation.audit().count { $0.hasPrefix("end_repeated") } == 3)
+        }
+    }
+
     @Test func `what is no kept event stops restore-check before it changes anything`() async throws {
         try await Installation.withSchema { installation in
             let good = """

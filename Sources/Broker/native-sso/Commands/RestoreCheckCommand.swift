@@ -173,7 +173,7 @@ private struct RestoreCheck: Sendable {
         case .sessionEnrolled:
             if let session = event.members.string("session_id").flatMap({ UniqueID($0) }) { enrolled.insert(session) }
         case .requestRefused, .exchangeRefused, .enrolmentRefused, .handoffRefused, .refreshRefused, .logoutRefused,
-            .codeOrphaned, .enrolmentRepeated, .handoffMade, .handoffRedeemed, .sessionMapped, .swept, .sessionsFound,
+            .codeOrphaned, .endRepeated, .enrolmentRepeated, .handoffMade, .handoffRedeemed, .sessionMapped, .swept, .sessionsFound,
             .requestExplained, .restoreChecked:
             break
         default: others[event.kind, default: 0] += 1

@@ -234,23 +234,47 @@ extension EndLog.Event {
     }
 }
 
+extension EndLog {
+    /// Appends ends that the database had before they were asked for. The broker that answered first may have died, or its
+    /// answer may have failed, before it wrote them.
+    ///
+    /// The audit gets the request first: a broker does not start if the audit lacks the last request of its journal.
+    func append(repeated events: [Event], in audit: PostgresAuditTrail, _ clock: any WallClock) async throws(PortError)
+    {
+        guard let first = events.first else { return }
+        try await audit.write(
+            AuditEvent(
+                kind: .endRepeated, requestID: first.requestID, occurredAtMilliseconds: clock.milliseconds,
+                client: first.client, reason: first.kind.rawValue,
+                subject: AuditSubject(session: first.session, grant: first.grant)))
+        try await append(events)
+    }
+}
+
 /// Ends of identity providers, in the journal before they are acknowledged.
 struct JournalledLogouts: LogoutRegistry {
     let registry: any LogoutRegistry
     let journal: EndLog
+    let audit: PostgresAuditTrail
     let clock: any WallClock
 
     func end(_ logout: LogoutRecord) async throws(PortError) -> Int64? {
         let ended = try await registry.end(logout)
-        try await journal.append(ended == nil ? [] : [EndLog.Event(logout, at: clock.now)])
+        let event = EndLog.Event(logout, at: clock.now)
+        if ended == nil {
+            try await journal.append(repeated: [event], in: audit, clock)
+        } else {
+            try await journal.append([event])
+        }
         return ended
     }
 }
 
 /// Ends of apps, in the journal before they are acknowledged.
 struct JournalledRevocations: RevocationRegistry {
-    let registry: any RevocationRegistry
+    let registry: PostgresRevocationRegistry
     let journal: EndLog
+    let audit: PostgresAuditTrail
     let clock: any WallClock
 
     func end(_ grant: UniqueID, of client: ClientID, requestID: UniqueID) async throws(PortError) -> GrantEnd {
@@ -258,7 +282,11 @@ struct JournalledRevocations: RevocationRegistry {
         let event = EndLog.Event(
             kind: .grantRevoked, requestID: requestID, occurredAt: clock.now, client: client, grant: grant,
             reason: "app")
-        try await journal.append(end == .ended ? [event] : [])
+        switch end {
+        case .ended: try await journal.append([event])
+        case .none: try await journal.append(repeated: [event], in: audit, clock)
+        case .foreign: break
+        }
         return end
     }
 
@@ -266,13 +294,19 @@ struct JournalledRevocations: RevocationRegistry {
         _ devices: [Issuer: DeviceDigest], of client: ClientID, holding grant: UniqueID?, requestID: UniqueID
     ) async throws(PortError) -> [UniqueID] {
         let ended = try await registry.signOut(devices, of: client, holding: grant, requestID: requestID)
+        // An earlier request may have ended some of them, and then have failed.
+        let all = Set(ended).union(try await registry.signedOut(devices, of: client))
         let now = clock.now
-        try await journal.append(
-            ended.map { session in
-                EndLog.Event(
-                    kind: .sessionEnded, requestID: requestID, occurredAt: now, client: client, session: session,
-                    reason: "app")
-            })
+        let events = all.map { session in
+            EndLog.Event(
+                kind: .sessionEnded, requestID: requestID, occurredAt: now, client: client, session: session,
+                reason: "app")
+        }
+        if ended.isEmpty {
+            try await journal.append(repeated: events, in: audit, clock)
+        } else {
+            try await journal.append(events)
+        }
         return ended
     }
 
