@@ -208,6 +208,48 @@ struct RestoreCheckTests {
         }
     }
 
+    /// A late token is no proof, so the app may begin another grant. The successor of the late one is the proof.
+    @Test func `a reuse that proves itself late is repeated with the grant that began since`() async throws {
+        try await Installation.withSchema { installation in
+            try await installation.registerApps()
+            let journal = installation.file("journal")
+            let settings = settings(installation, journal, backchannel: try LoopbackPort.free())
+            let restored = "\(installation.database)_restored"
+            func reused(in database: String) async throws -> String {
+                try await installation.cluster.psql(
+                    "SELECT count(*) FROM native_sso.sso_grant WHERE revoke_reason = 'refresh_token_reused'",
+                    database: database)
+            }
+            var broker = try await Broker.start(installation, environment: settings)
+            try await broker.waitUntilReady()
+            let login = try Login(installation, sid: "sid")
+            let first = try refreshToken(try await broker.post(login.exchange(by: "app2")))
+            let second = try refreshToken(try await broker.post(Login.refresh(first, by: "app2")))
+            try await installation.cluster.psql(
+                "UPDATE native_sso.sso_grant SET rotated_at = rotated_at - interval '1 day'",
+                database: installation.database)
+            #expect(try await broker.post(Login.refresh(first, by: "app2")).status == 400, "late")
+            _ = try refreshToken(try await broker.post(login.exchange(by: "app2")))
+            try await broker.stop()
+            try await installation.cluster.createDatabase(restored, template: installation.database)
+
+            broker = try await Broker.start(installation, environment: settings)
+            try await broker.waitUntilReady()
+            #expect(try await broker.post(Login.refresh(second, by: "app2")).status == 400, "the proof")
+            try await broker.stop()
+            let before = [try await reused(in: installation.database), try await reused(in: restored)]
+            #expect(before == ["2\n", "0\n"])
+            let owner = ["NATIVE_SSO_DATABASE_URL": installation.cluster.connectionURI(database: restored)]
+            let done = try await installation.run(
+                ["restore-check", journal, "--execute", "--reason", "restored"], environment: owner)
+            #expect(done.output.hasPrefix("done: repeat 1 lost ends and blocks\n"), "\(done.output)\(done.errors)")
+            #expect(try await reused(in: restored) == "2\n")
+            let again = try await installation.run(["restore-check", journal], environment: owner)
+            #expect(again.output.hasPrefix("would record that the database has every event"), "\(again.output)")
+            try await installation.cluster.dropDatabase(restored)
+        }
+    }
+
     @Test func `what is no kept event stops restore-check before it changes anything`() async throws {
         try await Installation.withSchema { installation in
             let good = """

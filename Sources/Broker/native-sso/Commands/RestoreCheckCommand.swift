@@ -183,7 +183,7 @@ private struct RestoreCheck: Sendable {
     private mutating func compare(with registry: Administration) async throws {
         let (ofSessions, ofGrants) = (
             try await registry.liveness(ofSessions: sessions.union(begun).union(enrolled)),
-            try await registry.liveness(ofGrants: grants)
+            try await registry.liveness(ofGrants: grants, reused: reused)
         )
         (begun, enrolled) = (begun.filter { ofSessions[$0] == nil }, enrolled.filter { ofSessions[$0] == nil })
         sessions = settle(sessions) { ofSessions[$0] }
