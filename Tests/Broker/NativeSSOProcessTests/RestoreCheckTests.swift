@@ -250,6 +250,46 @@ struct RestoreCheckTests {
         }
     }
 
+    @Test func `a revoked key of an identity provider is revoked again, and a key that nobody fetched yet is named`()
+        async throws
+    {
+        try await Installation.withSchema { installation in
+            let (known, unknown) = (String(repeating: "a", count: 43), String(repeating: "c", count: 43))
+            let issuer = Installation.identityProvider
+            _ = try await installation.cluster.psql(
+                """
+                INSERT INTO native_sso.idp_key (
+                    issuer, thumbprint, kid, algorithm, public_jwk, first_seen_at, last_seen_at, tag)
+                VALUES ('\(issuer)', '\(known)', 'k', 'ES256', '{}', now(), now(), repeat('b', 43))
+                """, database: installation.database)
+            let lines = [known, unknown].map {
+                """
+                {"kind":"idp_key_revoked","occurred_at":"2026-01-01T00:00:00Z","details":\
+                {"issuer":"\(issuer)","thumbprint":"\($0)"}}
+
+                """
+            }
+            try installation.write(lines.joined(), to: "kept")
+            func check(_ more: String...) async throws -> String {
+                let outcome = try await installation.run(["restore-check", installation.file("kept")] + more)
+                #expect(outcome.status == 0, "\(outcome.errors)")
+                return outcome.output
+            }
+            let plan = try await check()
+            for line in [
+                "would repeat 1 lost ends and blocks", "revoke the key \(known) of \(issuer)",
+                "the key \(unknown) of \(issuer) is not in this database",
+            ] { #expect(plan.contains(line), "\(plan)") }
+            #expect(!plan.contains("began in the lost time"), "\(plan)")
+            _ = try await check("--execute", "--reason", "restored")
+            let revoked = try await installation.cluster.psql(
+                "SELECT thumbprint FROM native_sso.idp_key WHERE revoked_at IS NOT NULL",
+                database: installation.database)
+            #expect(revoked == "\(known)\n")
+            #expect(try await check().hasPrefix("would repeat 0 lost ends and blocks\n"))
+        }
+    }
+
     @Test func `what is no kept event stops restore-check before it changes anything`() async throws {
         try await Installation.withSchema { installation in
             let good = """
