@@ -97,6 +97,24 @@ final class EndLog: Sendable {
         }
     }
 
+    /// Why a broker could not append here; `nil`: nothing is known against it. Makes no file.
+    var obstacle: String? {
+        guard access(path, F_OK) == 0 else {
+            return access(directory, W_OK | X_OK) == 0 ? nil : failure("cannot make \(path)").text
+        }
+        do throws(Failure) { _ = close(try open()) } catch { return error.text }
+        return nil
+    }
+
+    /// In octets, on the disk of the file; `nil`: unknown.
+    var freeSpace: UInt64? {
+        var status = statvfs()
+        guard statvfs(directory, &status) == 0 else { return nil }
+        return UInt64(status.f_bavail) * UInt64(status.f_frsize)
+    }
+
+    private var directory: String { path.lastIndex(of: "/").map { String(path[...$0]) } ?? "." }
+
     private struct Failure: Error { let text: String }
 
     /// - Returns: `nil`: everything is on the disk.
@@ -133,8 +151,7 @@ final class EndLog: Sendable {
 
     /// A command of root makes the file for the broker: it belongs to the owner of its directory, whose entry is made durable.
     private func settle(_ file: CInt) {
-        let parent = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-        let directory = Glibc.open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let directory = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { return }
         defer { close(directory) }
         var status = stat()
