@@ -104,7 +104,8 @@ struct DoctorTests {
             for check in [
                 "configuration", "listener.public", "listener.internal", "proxies", "database.connection",
                 "database.version", "database.standbys", "database.connections", "database.commits", "database.clock",
-                "database.role", "schema.migrations", "retention.sweep", "retention.audit", "identity_provider.names",
+                "database.role", "schema.migrations", "schema.drift", "retention.sweep", "retention.audit",
+                "identity_provider.names",
                 "keys.store", "keys.usable", "keys.rotation", "identity_provider.reachable", "identity_provider.keys",
             ] { #expect(found.state(check) == "ok", "\(check): \(found.seen(check))") }
 
@@ -251,6 +252,54 @@ struct DoctorTests {
             #expect(few.seen("database.connections") == "the role may have 5")
             #expect(few.state("database.commits") == "failed")
             #expect(few.seen("database.commits").hasPrefix("synchronous_commit is off"))
+        }
+    }
+
+    @Test func `a role that may do a little more than it needs`() async throws {
+        try await Installation.withSchema { installation in
+            let role = "wide_\(Unguessable.make().lowercased().filter(\.isLetter).prefix(10))"
+            let psql = installation.cluster
+            try await psql.psql(
+                """
+                CREATE ROLE \(role) LOGIN CREATEDB IN ROLE native_sso_broker, native_sso_support PASSWORD '\(psql.password)'
+                """)
+            let found = try await doctor(
+                installation,
+                ["NATIVE_SSO_DATABASE_URL": psql.connectionURI(database: installation.database, user: role)])
+            found.expectRemedies()
+            #expect(found.state("database.role") == "warning")
+            #expect(
+                found.seen("database.role")
+                    == "\(role) may make databases, is a member of native_sso_support")
+        }
+    }
+
+    @Test func `a schema that is not as the migrations make it`() async throws {
+        try await Installation.withSchema { installation in
+            func psql(_ statement: String) async throws {
+                _ = try await installation.cluster.psql(statement, database: installation.database)
+            }
+            let sound = try await doctor(installation, installation.ownerEnvironment)
+            #expect(sound.state("schema.drift") == "ok" && sound.seen("schema.drift") == "as the migrations make it")
+            try await psql("DROP INDEX native_sso.session_device")
+            let owner = try await doctor(installation, installation.ownerEnvironment)
+            owner.expectRemedies()
+            #expect(owner.state("schema.drift") == "failed" && owner.seen("schema.drift") == "index session_device")
+            #expect(try await doctor(installation).state("schema.drift") == "ok", "the service cannot know it")
+            try await psql(
+                """
+                ALTER TABLE native_sso.sso_grant DISABLE TRIGGER guard_grant;
+                GRANT UPDATE ON native_sso.session TO native_sso_broker
+                """)
+            let service = try await doctor(installation)
+            #expect(service.state("schema.drift") == "failed")
+            #expect(
+                service.seen("schema.drift")
+                    == "this user may write to session, trigger guard_grant of sso_grant is off")
+            try await psql(
+                "INSERT INTO native_sso.schema_migration VALUES (DEFAULT, 999, 'x', sha256('x'), now(), 'x')")
+            let newer = try await doctor(installation)
+            #expect(newer.state("schema.migrations") == "warning", "\(newer.seen("schema.migrations"))")
         }
     }
 
