@@ -436,4 +436,35 @@ struct DoctorTests {
             #expect(away.seen("identity_provider.reachable").hasSuffix("answered with status 503"))
         }
     }
+
+    @Test(arguments: [(-1, "failed", "expired at"), (13, "warning", "expires at"), (15, "ok", "expires at")])
+    func `the certificate of an identity provider is found before it expires`(days: Int64, state: String, words: String)
+        async throws
+    {
+        try await Installation.withSchema { installation in
+            let now = Int64(Date().timeIntervalSince1970)
+            let (certificate, key) = try installation.write(
+                try TestCertificate(
+                    notBefore: UnixTime(seconds: now - 100 * 86_400), notAfter: UnixTime(seconds: now + days * 86_400)))
+            // Another broker plays the identity provider: it has a listener with TLS.
+            let server = try await Broker.start(
+                installation,
+                environment: installation.serviceEnvironment.merging([
+                    "NATIVE_SSO_PUBLIC_TLS_CERTIFICATE": certificate, "NATIVE_SSO_PUBLIC_TLS_KEY": key,
+                ]) { $1 })
+            let file = try write(
+                installation,
+                providers: """
+                      - issuer: https://idp.example.com
+                        jwks_uri: https://127.0.0.1:\(server.publicPort)/jwks
+                        profiles: [device-secret]
+                        algorithms: [ES256]
+                    """)
+            let found = try await doctor(installation, config: file)
+            found.expectRemedies()
+            #expect(found.state("identity_provider.certificate") == state, "\(found.findings)")
+            #expect(found.seen("identity_provider.certificate").contains(words))
+            try await server.stop()
+        }
+    }
 }
