@@ -9,9 +9,9 @@ struct ServerCertificateTests {
         try #require(ProviderURL("https://127.0.0.1:\(server.port)/jwks"))
     }
 
-    /// The certificate is signed by nobody, and may have expired.
+    /// The certificate is signed by itself, and may have expired.
     @Test(arguments: [1_000_000_000, 2_000_000_000] as [Int64])
-    func `their end is read, whoever signed them`(end: Int64) async throws {
+    func `their end is read, trusted or not`(end: Int64) async throws {
         let shown = try TestCertificate(notBefore: UnixTime(seconds: 900_000_000), notAfter: UnixTime(seconds: end))
         try await StubServer.with({ _ in .ok("") }, certificate: shown) { server in
             let found = await ServerCertificate.end(at: try url(server))

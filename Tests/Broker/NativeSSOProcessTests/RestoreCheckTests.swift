@@ -250,7 +250,7 @@ struct RestoreCheckTests {
         }
     }
 
-    @Test func `a revoked key of an identity provider is revoked again, and a key that nobody fetched yet is named`()
+    @Test func `a revoked key of an identity provider is revoked again, and a key that no broker fetched yet is named`()
         async throws
     {
         try await Installation.withSchema { installation in
