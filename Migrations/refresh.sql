@@ -121,6 +121,27 @@ BEGIN
 END
 $$;
 
+-- After a restore: the database has lost that a token of these grants was reused (`native-sso restore-check`). Revokes each as
+-- `refresh` did: also one that is revoked as late, with the grant that began since. Returns those that it changed.
+CREATE OR REPLACE FUNCTION revoke_reused(p_grant_ids uuid[], p_request_id uuid) RETURNS SETOF uuid
+LANGUAGE plpgsql SET search_path = native_sso, pg_temp AS $$
+DECLARE
+    v_misuse refresh_misuse;
+BEGIN
+    FOR v_misuse IN
+        SELECT 1, g.grant_id, g.session_id, g.xmin,
+            CASE WHEN g.revoked_at IS NULL THEN 'refresh_token_reused' ELSE 'proven' END, p_request_id
+        FROM sso_grant g
+        WHERE g.grant_id = ANY (p_grant_ids) AND (g.revoked_at IS NULL OR g.revoke_reason = 'refresh_token_late')
+        ORDER BY g.grant_id
+    LOOP
+        IF revoke_grant(v_misuse, date_trunc('second', clock_timestamp())) THEN
+            RETURN NEXT v_misuse.grant_id;
+        END IF;
+    END LOOP;
+END
+$$;
+
 -- Judges refreshes, at most 1000, and answers each. A turn is like one of `exchange`.
 CREATE OR REPLACE FUNCTION refresh(p_calls refresh_call[], p_shown shown[] DEFAULT NULL) RETURNS refresh_answer[]
 LANGUAGE plpgsql SECURITY DEFINER AS $$

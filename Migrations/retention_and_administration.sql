@@ -83,7 +83,7 @@ BEGIN
 END
 $$;
 
--- Records refusals, and codes whose tokens no client got. It passes over other kinds, and over events beyond the first 1,000 of a
+-- Records refusals, codes whose tokens no client got, and ends that were asked for again. It passes over other kinds, and over events beyond the first 1,000 of a
 -- call: the statement that changes state records the change itself. An id of zeros means none. An outage may delay events; the
 -- instant of an event is moved to at most a day ago, so that a stolen service password cannot rewrite older times.
 CREATE OR REPLACE FUNCTION record_audit(
@@ -101,7 +101,7 @@ RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp
             p_occurred_at, p_kinds, p_request_ids, p_client_ids, p_reasons, p_session_ids, p_grant_ids, p_source_clients,
             p_trace_ids)
         AS event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, source_client, trace_id)
-    WHERE kind LIKE '%\_refused' OR kind = 'code_orphaned'
+    WHERE kind LIKE '%\_refused' OR kind IN ('code_orphaned', 'end_repeated')
     LIMIT 1000
 $$;
 GRANT EXECUTE ON FUNCTION record_audit TO native_sso_broker;

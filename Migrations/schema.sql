@@ -1756,7 +1756,7 @@ CREATE FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[]
             p_occurred_at, p_kinds, p_request_ids, p_client_ids, p_reasons, p_session_ids, p_grant_ids, p_source_clients,
             p_trace_ids)
         AS event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, source_client, trace_id)
-    WHERE kind LIKE '%\_refused' OR kind = 'code_orphaned'
+    WHERE kind LIKE '%\_refused' OR kind IN ('code_orphaned', 'end_repeated')
     LIMIT 1000
 $$;
 
@@ -2229,6 +2229,27 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION native_sso.revoke_reused(p_grant_ids uuid[], p_request_id uuid) RETURNS SETOF uuid
+    LANGUAGE plpgsql
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+DECLARE
+    v_misuse refresh_misuse;
+BEGIN
+    FOR v_misuse IN
+        SELECT 1, g.grant_id, g.session_id, g.xmin,
+            CASE WHEN g.revoked_at IS NULL THEN 'refresh_token_reused' ELSE 'proven' END, p_request_id
+        FROM sso_grant g
+        WHERE g.grant_id = ANY (p_grant_ids) AND (g.revoked_at IS NULL OR g.revoke_reason = 'refresh_token_late')
+        ORDER BY g.grant_id
+    LOOP
+        IF revoke_grant(v_misuse, date_trunc('second', clock_timestamp())) THEN
+            RETURN NEXT v_misuse.grant_id;
+        END IF;
+    END LOOP;
+END
+$$;
+
 CREATE FUNCTION native_sso.satisfies_limits(p_iat timestamp with time zone, p_auth_time timestamp with time zone, p_iat_after timestamp with time zone, p_auth_time_after timestamp with time zone) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $$
@@ -2342,6 +2363,24 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION native_sso.signed_out(p_client text, p_issuers text[], p_devices text[]) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT l.session_id
+    FROM unnest(p_issuers, p_devices) AS d (issuer, hexadecimal)
+    JOIN session l ON l.issuer = d.issuer AND l.device_digest = decode(d.hexadecimal, 'hex')
+    JOIN sharing_group_member t ON t.issuer = l.idp_issuer AND t.client_id = p_client
+    LEFT JOIN sharing_group_member s ON s.issuer = l.idp_issuer AND s.client_id = l.source_client_id
+    WHERE l.end_reason = 'app' AND l.ended_at > now() - interval '1 day'
+        AND (l.source_client_id IS NULL OR s.group_id = t.group_id)
+    ORDER BY l.session_id DESC LIMIT 100;
+END
+$$;
+
 CREATE FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) RETURNS int4multirange
     LANGUAGE sql STABLE
     AS $$
@@ -2359,7 +2398,7 @@ CREATE FUNCTION native_sso.subject_prefixes_in_use() RETURNS TABLE(issuer text, 
     WHERE p.used_at IS NOT NULL OR EXISTS (SELECT FROM session l WHERE l.idp_issuer = p.issuer)
 $$;
 
-CREATE FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text DEFAULT NULL::text, p_subject text DEFAULT NULL::text, p_on_device_of uuid DEFAULT NULL::uuid, p_actor text DEFAULT NULL::text, p_same_login_may_return boolean DEFAULT false) RETURNS SETOF uuid
+CREATE FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text DEFAULT NULL::text, p_subject text DEFAULT NULL::text, p_on_device_of uuid DEFAULT NULL::uuid, p_actor text DEFAULT NULL::text, p_same_login_may_return boolean DEFAULT false, p_request_id uuid DEFAULT NULL::uuid) RETURNS SETOF uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     AS $$
@@ -2368,7 +2407,7 @@ BEGIN
     RETURN QUERY
     SELECT * FROM end_sessions(
         ARRAY(SELECT supported_ids(p_idp_issuer, p_subject, p_on_device_of, true)), 'support',
-        coalesce(p_actor, session_user), jsonb_build_object('database_user', session_user, 'why', p_why),
+        coalesce(p_actor, session_user), jsonb_build_object('database_user', session_user, 'why', p_why), p_request_id,
         p_same_login_may_return => p_same_login_may_return);
 END
 $$;
@@ -3858,6 +3897,8 @@ REVOKE ALL ON FUNCTION native_sso.revoke_grant(p_misuse native_sso.refresh_misus
 REVOKE ALL ON FUNCTION native_sso.revoke_own_grant(p_request_id uuid, p_client text, p_grant_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.revoke_own_grant(p_request_id uuid, p_client text, p_grant_id uuid) TO native_sso_broker;
 
+REVOKE ALL ON FUNCTION native_sso.revoke_reused(p_grant_ids uuid[], p_request_id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION native_sso.satisfies_limits(p_iat timestamp with time zone, p_auth_time timestamp with time zone, p_iat_after timestamp with time zone, p_auth_time_after timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.seal_audit(p_spacing_seconds bigint) FROM PUBLIC;
@@ -3871,13 +3912,16 @@ GRANT ALL ON FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_pa
 REVOKE ALL ON FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) TO native_sso_broker;
 
+REVOKE ALL ON FUNCTION native_sso.signed_out(p_client text, p_issuers text[], p_devices text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.signed_out(p_client text, p_issuers text[], p_devices text[]) TO native_sso_broker;
+
 REVOKE ALL ON FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.subject_prefixes_in_use() FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.subject_prefixes_in_use() TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text, p_same_login_may_return boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text, p_same_login_may_return boolean) TO native_sso_support;
+REVOKE ALL ON FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text, p_same_login_may_return boolean, p_request_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text, p_same_login_may_return boolean, p_request_id uuid) TO native_sso_support;
 
 GRANT SELECT ON TABLE native_sso.sharing_group_member TO native_sso_broker;
 

@@ -67,10 +67,11 @@ $$;
 GRANT EXECUTE ON FUNCTION support_find_sessions TO native_sso_support;
 
 -- Ends the live sessions, and answers which. The user must log in again at the IdP; or, with p_same_login_may_return, an id_token with
--- a later iat is enough. At most 1,000 in a call: call again until none is left.
+-- a later iat is enough. At most 1,000 in a call: call again until none is left. p_request_id names the act in the audit.
+DROP FUNCTION IF EXISTS support_end_sessions(text, text, text, uuid, text, boolean);
 CREATE OR REPLACE FUNCTION support_end_sessions(
     p_why text, p_idp_issuer text DEFAULT NULL, p_subject text DEFAULT NULL, p_on_device_of uuid DEFAULT NULL,
-    p_actor text DEFAULT NULL, p_same_login_may_return boolean DEFAULT false)
+    p_actor text DEFAULT NULL, p_same_login_may_return boolean DEFAULT false, p_request_id uuid DEFAULT NULL)
 RETURNS SETOF uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
 BEGIN
@@ -78,7 +79,7 @@ BEGIN
     RETURN QUERY
     SELECT * FROM end_sessions(
         ARRAY(SELECT supported_ids(p_idp_issuer, p_subject, p_on_device_of, true)), 'support',
-        coalesce(p_actor, session_user), jsonb_build_object('database_user', session_user, 'why', p_why),
+        coalesce(p_actor, session_user), jsonb_build_object('database_user', session_user, 'why', p_why), p_request_id,
         p_same_login_may_return => p_same_login_may_return);
 END
 $$;

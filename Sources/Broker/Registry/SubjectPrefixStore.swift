@@ -33,10 +33,14 @@ package struct DatabaseRole: Sendable, Hashable {
     package let isSuperuser: Bool
     /// Whether it may change everything: sessions, the audit, the schema.
     package let ownsRegistry: Bool
+    /// What else it may do than a member of `native_sso_broker`, such as `may replicate`. Empty for a superuser.
+    package let surplus: [String]
 
     package static func current(in database: any StatementExecutor) async throws(PortError) -> DatabaseRole {
         let rows = try await database.all(select, [], of: "pg_roles") { row in
-            DatabaseRole(name: try row.text(0), isSuperuser: try row.bool(1), ownsRegistry: try row.bool(2))
+            DatabaseRole(
+                name: try row.text(0), isSuperuser: try row.bool(1), ownsRegistry: try row.bool(2),
+                surplus: try row.textArray(3))
         }
         guard let role = rows.first else { throw .broken("the database does not know its own user") }
         return role
@@ -46,7 +50,16 @@ package struct DatabaseRole: Sendable, Hashable {
         """
         SELECT r.rolname::text, r.rolsuper, r.rolsuper OR EXISTS (
             SELECT FROM pg_catalog.pg_namespace n
-            WHERE n.nspname = 'native_sso' AND pg_has_role(r.oid, n.nspowner, 'MEMBER'))
+            WHERE n.nspname = 'native_sso' AND pg_has_role(r.oid, n.nspowner, 'MEMBER')),
+            CASE WHEN r.rolsuper THEN '{}' ELSE array_remove(ARRAY[
+                CASE WHEN r.rolcreaterole THEN 'may make roles' END,
+                CASE WHEN r.rolcreatedb THEN 'may make databases' END,
+                CASE WHEN r.rolreplication THEN 'may replicate' END,
+                CASE WHEN r.rolbypassrls THEN 'bypasses row security' END], NULL)
+                || ARRAY(
+                    SELECT 'is a member of ' || g.rolname FROM pg_catalog.pg_roles g
+                    WHERE g.oid <> r.oid AND g.rolname <> 'native_sso_broker' AND pg_has_role(r.oid, g.oid, 'MEMBER')
+                    ORDER BY g.rolname) END
         FROM pg_catalog.pg_roles r WHERE r.rolname = current_user
         """)
 }

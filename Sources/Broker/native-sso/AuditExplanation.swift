@@ -66,6 +66,10 @@ extension AuditExplanation {
             self.init(
                 sentence: "The identity provider \(of("issuer")) reported that "
                     + words.end + ". Live sessions that this ended: \(of("sessions_ended")).")
+        case .endRepeated:
+            self.init(
+                sentence: "An app or an identity provider asked again for an end that the database had already. "
+                    + "The broker wrote it to its journal.")
         case .sessionEnded: self = words.sessionEnd
         case .grantRevoked: self = words.revocation
         case .sessionRegistered:

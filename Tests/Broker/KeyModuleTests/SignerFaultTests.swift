@@ -57,9 +57,7 @@ struct SignerFaultTests {
         #expect(try JSONWebKeySet(document: try #require(ring.current).jwks).keys.count == 1)
 
         try signer.start()
-        let back = ContinuousClock.now
         try await until("the return") { (try? ring.algorithm(nil)) != nil }
-        #expect(ContinuousClock.now - back < .seconds(5))
         #expect(try await ring.tag(message, keyID: 1) == tag)
     }
 

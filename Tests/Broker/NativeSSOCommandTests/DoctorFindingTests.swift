@@ -16,7 +16,11 @@ import Testing
         #expect(state("database.version", in: facts.findings(pool: 8)) == expected)
     }
 
-    @Test(arguments: [("", 0, Finding.State.ok), ("b", 1, .ok), ("b", 0, .failed)] as [(String, Int64, Finding.State)])
+    @Test(
+        arguments: [
+            ("", 0, Finding.State.ok), ("b", 1, .ok), ("b", 0, .failed), ("b, c", 1, .ok), ("ANY 2 (b, c, d)", 2, .ok),
+            ("ANY 2 (b, c, d)", 1, .failed), ("first 2(b,c)", 1, .failed), ("2 (b, c)", 1, .failed), ("(b)", 1, .ok),
+        ] as [(String, Int64, Finding.State)])
     func standbys(names: String, connected: Int64, expected: Finding.State) {
         var facts = DatabaseFacts()
         (facts.synchronousStandbys, facts.standbys) = (names, connected)
@@ -50,4 +54,7 @@ import Testing
         #expect(state("database.commits", in: database(readOnly: true)) == .failed)
         #expect(state("database.commits", in: database(waits: true)) == .failed)
     }
+
+    @Test(arguments: [(63 << 20, Finding.State.warning), (64 << 20, .ok)] as [(UInt64, Finding.State)])
+    func space(free: UInt64, expected: Finding.State) { #expect(HostDoctor.space(free).state == expected) }
 }

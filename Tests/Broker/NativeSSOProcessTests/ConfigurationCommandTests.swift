@@ -28,7 +28,7 @@ struct ConfigurationCommandTests {
         ["device", "show", String(repeating: "ab", count: 32), "--issuer", "https://idp.example.com"],
         ["account", "list"], ["idp-key", "list", "--issuer", "https://idp.example.com"], ["subject-prefix", "list"],
         ["retention", "show"], ["sweep"], ["audit", "list"], ["database", "accept"], ["migrate", "status"],
-        ["migrate", "verify"], ["registry", "export"],
+        ["migrate", "verify"], ["registry", "export"], ["idp", "list"],
     ]
 
     @Test func `a command needs the database and nothing else`() async throws {
@@ -60,6 +60,12 @@ struct ConfigurationCommandTests {
                     #expect(outcome.status == 0 || isAnswer, "\(file): \(command): \(outcome.errors)")
                 }
             }
+            // What the registry knows is listed without the configuration of the providers.
+            let listed = try await run(
+                ["--config", installation.file("least.yaml"), "--json", "idp", "list"], installation)
+            #expect(
+                listed.output.contains(#""issuer":"\#(Installation.identityProvider)","configured":null"#),
+                "\(listed.output)\(listed.errors)")
             let explained = try await run(
                 ["--config", installation.file("unreadable.yaml"), "explain", "--from", "app1", "--to", "app2"],
                 installation)

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("native-sso doctor finds each fault", .timeLimit(.minutes(10)))
 struct DoctorTests {
-    private struct Outcome {
+    struct Outcome {
         let status: Int32
         let findings: [JSONObject]
         let errors: String
@@ -46,7 +46,7 @@ struct DoctorTests {
         "NATIVE_SSO_PUBLIC_LISTEN": "127.0.0.1:0", "NATIVE_SSO_INTERNAL_LISTEN": "127.0.0.1:0",
     ]
 
-    private func doctor(
+    func doctor(
         _ installation: Installation, _ environment: [String: String] = [:], config: String? = nil,
         shell: [String] = []
     ) async throws -> Outcome {
@@ -61,7 +61,7 @@ struct DoctorTests {
     }
 
     /// A configuration of the service with further lines.
-    private func write(
+    func write(
         _ installation: Installation, _ lines: String = "", providers: String? = nil, development: Bool = true
     ) throws -> String {
         let provider =
@@ -104,7 +104,8 @@ struct DoctorTests {
             for check in [
                 "configuration", "listener.public", "listener.internal", "proxies", "database.connection",
                 "database.version", "database.standbys", "database.connections", "database.commits", "database.clock",
-                "database.role", "schema.migrations", "retention.sweep", "retention.audit", "identity_provider.names",
+                "database.role", "schema.migrations", "schema.drift", "retention.sweep", "retention.audit",
+                "identity_provider.names",
                 "keys.store", "keys.usable", "keys.rotation", "identity_provider.reachable", "identity_provider.keys",
             ] { #expect(found.state(check) == "ok", "\(check): \(found.seen(check))") }
 
@@ -201,102 +202,22 @@ struct DoctorTests {
         }
     }
 
-    // MARK: Database
-
-    @Test func `a database that is away, a role with too many rights, one with few connections, and lost commits`()
-        async throws
-    {
+    @Test func `a journal that takes no line is found, and none is made`() async throws {
         try await Installation.withSchema { installation in
-            let away = try await doctor(
-                installation, ["NATIVE_SSO_DATABASE_URL": "postgresql://postgres@127.0.0.1:1/x"])
-            #expect(away.state("database.connection") == "failed" && away.status == 3)
-            #expect(away.seen("database.connection").contains("Connection refused"))
-            #expect(away.state("schema.migrations") == nil, "it cannot be judged")
-
-            let owner = ["NATIVE_SSO_DATABASE_URL": installation.ownerEnvironment["NATIVE_SSO_DATABASE_URL"] ?? ""]
-            let wide = try await doctor(installation, owner)
-            #expect(wide.state("database.role") == "failed" && wide.seen("database.role").contains("is a superuser"))
-            #expect(try await doctor(installation, installation.ownerEnvironment).state("database.role") == "warning")
-
-            let role = "few_\(Unguessable.make().lowercased().filter(\.isLetter).prefix(10))"
-            let psql = installation.cluster
-            try await psql.psql(
-                "CREATE ROLE \(role) LOGIN IN ROLE native_sso_broker PASSWORD '\(psql.password)' CONNECTION LIMIT 5")
-            try await psql.psql(
-                "ALTER ROLE \(role) IN DATABASE \(installation.database) SET synchronous_commit = off")
-            let few = try await doctor(
-                installation,
-                ["NATIVE_SSO_DATABASE_URL": psql.connectionURI(database: installation.database, user: role)])
-            few.expectRemedies()
-            #expect(few.state("database.connections") == "warning")
-            #expect(few.seen("database.connections") == "the role may have 5")
-            #expect(few.state("database.commits") == "failed")
-            #expect(few.seen("database.commits").hasPrefix("synchronous_commit is off"))
-        }
-    }
-
-    @Test(.enabled(if: PgBouncer.program != nil)) func `a pooler in transaction mode is found`() async throws {
-        try await Installation.withSchema { installation in
-            let pooler = try await PgBouncer(
-                "pool_mode = transaction", before: installation.cluster, users: [Installation.loginRole])
-            let found = try await doctor(installation, pooler.environment(Installation.loginRole, installation))
-            #expect(found.state("database.connection") == "failed")
-            #expect(
-                found.seen("database.connection").contains("pool_mode = session"),
-                "\(found.seen("database.connection"))")
-        }
-    }
-
-    @Test func `a schema that is missing, sweeps that do not come, and a month without partition`() async throws {
-        try await Installation.withFiles { installation in
-            let found = try await doctor(installation, installation.ownerEnvironment)
-            #expect(found.state("schema.migrations") == "failed")
-            #expect(found.seen("schema.migrations").contains("native-sso migrate up"))
-            #expect(found.state("keys.usable") == nil)
-        }
-        try await Installation.withSchema { installation in
-            func psql(_ statement: String) async throws {
-                _ = try await installation.cluster.psql(statement, database: installation.database)
+            let path = installation.file("journal")
+            func journal(_ path: String) async throws -> Outcome {
+                try await doctor(installation, ["NATIVE_SSO_AUDIT_JOURNAL": path])
             }
-            try await psql("UPDATE native_sso.schema_migration SET applied_at = applied_at - interval '2 days'")
-            let never = try await doctor(installation)
-            #expect(never.state("retention.sweep") == "warning")
-            #expect(never.seen("retention.sweep") == "no broker has swept yet")
-            try await psql("UPDATE native_sso.sweep SET begun_at = now() - interval '25 hours'")
-            #expect(try await doctor(installation).seen("retention.sweep").hasPrefix("a broker swept last at 20"))
-            try await psql("UPDATE native_sso.sweep SET begun_at = now() - interval '1 hour'")
-            #expect(try await doctor(installation).state("retention.sweep") == "ok")
-            try await psql(
-                """
-                DO $$ BEGIN
-                    EXECUTE 'DROP TABLE native_sso.audit_event_p'
-                        || to_char(date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month', 'YYYY_MM');
-                END $$
-                """)
-            let found = try await doctor(installation)
-            found.expectRemedies()
-            #expect(found.state("retention.audit") == "warning" && found.seen("retention.audit").hasPrefix("1 of this"))
-        }
-    }
-
-    @Test func `users whose names would change`() async throws {
-        try await Installation.withSchema { installation in
-            try await installation.registerApps()
-            let broker = try await Broker.start(installation)
-            try await broker.waitUntilReady()
-            #expect(try await broker.post(try Login(installation, sid: "s").exchange(by: "app2")).status == 200)
-            try await broker.stop()
-            let file = try write(
-                installation,
-                providers: """
-                      - issuer: \(Installation.identityProvider)
-                        jwks_file: \(installation.file("key-set.json"))
-                        profiles: [device-secret]
-                        algorithms: [ES256]
-                        subject_prefix: partner|
-                    """)
-            let found = try await doctor(installation, config: file)
-            #expect(found.state("identity_provider.names") == "failed", "\(found.findings)")
+            let free = try await journal(path)
+            #expect(free.state("journal.file") == "ok" && free.state("journal.space") == "ok", "\(free.findings)")
+            #expect(!FileManager.default.fileExists(atPath: path))
+            let missing = try await journal("/nonexistent/journal")
+            missing.expectRemedies()
+            #expect(missing.state("journal.file") == "failed")
+            #expect(missing.seen("journal.file").contains("/nonexistent/journal: No such file"))
+            try #require(mkdir(path, 0o700) == 0)
+            #expect(try await journal(path).seen("journal.file").contains("Is a directory"))
+            #expect(try await doctor(installation).state("journal.file") == nil, "none is configured")
         }
     }
 
@@ -366,6 +287,37 @@ struct DoctorTests {
             let away = try await doctor(installation, config: file)
             #expect(away.state("identity_provider.reachable") == "failed")
             #expect(away.seen("identity_provider.reachable").hasSuffix("answered with status 503"))
+        }
+    }
+
+    @Test(arguments: [(-1, "failed", "expired at"), (13, "warning", "expires at"), (15, "ok", "expires at")])
+    func `the certificate of an identity provider is found before it expires`(days: Int64, state: String, words: String)
+        async throws
+    {
+        try await Installation.withSchema { installation in
+            let now = Int64(Date().timeIntervalSince1970)
+            let (certificate, key) = try installation.write(
+                try TestCertificate(
+                    notBefore: UnixTime(seconds: now - 100 * 86_400), notAfter: UnixTime(seconds: now + days * 86_400)))
+            // Another broker plays the identity provider: it has a listener with TLS.
+            let server = try await Broker.start(
+                installation,
+                environment: installation.serviceEnvironment.merging([
+                    "NATIVE_SSO_PUBLIC_TLS_CERTIFICATE": certificate, "NATIVE_SSO_PUBLIC_TLS_KEY": key,
+                ]) { $1 })
+            let file = try write(
+                installation,
+                providers: """
+                      - issuer: https://idp.example.com
+                        jwks_uri: https://127.0.0.1:\(server.publicPort)/jwks
+                        profiles: [device-secret]
+                        algorithms: [ES256]
+                    """)
+            let found = try await doctor(installation, config: file)
+            found.expectRemedies()
+            #expect(found.state("identity_provider.certificate") == state, "\(found.findings)")
+            #expect(found.seen("identity_provider.certificate").contains(words))
+            try await server.stop()
         }
     }
 }

@@ -140,7 +140,8 @@ struct RestoreCheckTests {
             #expect(try await broker.process.errorLine(containing: "journal: ") != nil)
             try #require(rmdir(journal) == 0)
             #expect(try await revoke(token, at: backchannel).status == 200)
-            #expect(try Self.events(journal).map { $0.string("kind") } == ["grant_revoked"])
+            // The line that waited, and that of the repeated request.
+            #expect(try Self.events(journal).map { $0.string("kind") } == ["grant_revoked", "grant_revoked"])
             // A torn line of a full disk is closed before the next one.
             let file = try FileHandle(appendingTo: journal)
             try file.write(contentsOf: Data("{\"torn".utf8))
@@ -148,14 +149,143 @@ struct RestoreCheckTests {
             let second = try await broker.post(try Login(installation, sid: "sid-2").exchange(by: "app2"))
             #expect(try await revoke(try refreshToken(second), at: backchannel).status == 200)
             let lines = try String(contentsOfFile: journal, encoding: .utf8).split(separator: "\n")
-            #expect(lines.count == 3 && lines[1] == "{\"torn")
+            #expect(lines.count == 4 && lines[2] == "{\"torn")
             try await broker.stop()
 
             let torn = try await installation.run(["restore-check", journal])
-            #expect(torn.status == 2 && torn.errors.contains("\(journal):2: no whole event"), "\(torn.errors)")
+            #expect(torn.status == 2 && torn.errors.contains("\(journal):3: no whole event"), "\(torn.errors)")
             let unwritable = try await installation.run(
                 ["serve"], environment: settings.merging(["NATIVE_SSO_AUDIT_JOURNAL": "/nowhere/journal"]) { $1 })
             #expect(unwritable.status == 3 && unwritable.errors.contains("audit.journal: cannot open /nowhere/journal"))
+        }
+    }
+
+    /// The broker that ended it first may be gone, with its journal.
+    @Test func `an end that is asked for again is in the journal of the broker that answers, too`() async throws {
+        try await Installation.withSchema { installation in
+            try await installation.registerApps()
+            let logins = try ["logged-out", "revoked", "signed-out"].map {
+                try Login(installation, sid: $0, sub: $0)
+            }
+            let logout = try LogoutToken(
+                issuer: Installation.identityProvider, audience: "app1", subject: nil, sid: "logged-out",
+                key: installation.identityProviderKey
+            ).signed()
+            var token: String?
+            for name in ["first", "second"] {
+                let journal = installation.file(name)
+                let backchannel = try LoopbackPort.free()
+                let settings = settings(installation, journal, backchannel: backchannel)
+                let broker = try await Broker.start(installation, environment: settings)
+                try await broker.waitUntilReady()
+                if token == nil {
+                    for login in logins {
+                        let answer = try await broker.post(login.exchange(by: "app2"))
+                        if login.idToken == logins[1].idToken { token = try refreshToken(answer) }
+                    }
+                }
+                #expect(try await HTTPRequest.logout(logout).send(to: broker.internalPort).status == 200)
+                #expect(try await revoke(try #require(token), at: backchannel).status == 200)
+                var signOut = HTTPRequest.token([
+                    ("client_id", "app2"), ("token", logins[2].deviceSecret), ("token_type_hint", "device_secret"),
+                ])
+                signOut.target = "/revoke"
+                #expect(try await signOut.send(to: backchannel).status == 200)
+                let events = try Self.events(journal)
+                #expect(
+                    events.map { $0.string("kind") } == ["logout_recorded", "grant_revoked", "session_ended"], "\(name)"
+                )
+                try await broker.stop()
+                // The audit knows the last line, so a broker starts with it.
+                let again = try await Broker.start(installation, environment: settings)
+                try await again.waitUntilReady()
+                try await again.stop()
+                let check = try await installation.run(["restore-check", journal])
+                #expect(check.output.hasPrefix("would record that the database has every event"), "\(check.output)")
+            }
+            #expect(try await installation.audit().count { $0.hasPrefix("end_repeated") } == 3)
+        }
+    }
+
+    /// A late token is no proof, so the app may begin another grant. The successor of the late one is the proof.
+    @Test func `a reuse that proves itself late is repeated with the grant that began since`() async throws {
+        try await Installation.withSchema { installation in
+            try await installation.registerApps()
+            let journal = installation.file("journal")
+            let settings = settings(installation, journal, backchannel: try LoopbackPort.free())
+            let restored = "\(installation.database)_restored"
+            func reused(in database: String) async throws -> String {
+                try await installation.cluster.psql(
+                    "SELECT count(*) FROM native_sso.sso_grant WHERE revoke_reason = 'refresh_token_reused'",
+                    database: database)
+            }
+            var broker = try await Broker.start(installation, environment: settings)
+            try await broker.waitUntilReady()
+            let login = try Login(installation, sid: "sid")
+            let first = try refreshToken(try await broker.post(login.exchange(by: "app2")))
+            let second = try refreshToken(try await broker.post(Login.refresh(first, by: "app2")))
+            try await installation.cluster.psql(
+                "UPDATE native_sso.sso_grant SET rotated_at = rotated_at - interval '1 day'",
+                database: installation.database)
+            #expect(try await broker.post(Login.refresh(first, by: "app2")).status == 400, "late")
+            _ = try refreshToken(try await broker.post(login.exchange(by: "app2")))
+            try await broker.stop()
+            try await installation.cluster.createDatabase(restored, template: installation.database)
+
+            broker = try await Broker.start(installation, environment: settings)
+            try await broker.waitUntilReady()
+            #expect(try await broker.post(Login.refresh(second, by: "app2")).status == 400, "the proof")
+            try await broker.stop()
+            let before = [try await reused(in: installation.database), try await reused(in: restored)]
+            #expect(before == ["2\n", "0\n"])
+            let owner = ["NATIVE_SSO_DATABASE_URL": installation.cluster.connectionURI(database: restored)]
+            let done = try await installation.run(
+                ["restore-check", journal, "--execute", "--reason", "restored"], environment: owner)
+            #expect(done.output.hasPrefix("done: repeat 1 lost ends and blocks\n"), "\(done.output)\(done.errors)")
+            #expect(try await reused(in: restored) == "2\n")
+            let again = try await installation.run(["restore-check", journal], environment: owner)
+            #expect(again.output.hasPrefix("would repeat 0 lost ends and blocks\n"), "\(again.output)")
+            try await installation.cluster.dropDatabase(restored)
+        }
+    }
+
+    @Test func `a revoked key of an identity provider is revoked again, and a key that no broker fetched yet is named`()
+        async throws
+    {
+        try await Installation.withSchema { installation in
+            let (known, unknown) = (String(repeating: "a", count: 43), String(repeating: "c", count: 43))
+            let issuer = Installation.identityProvider
+            _ = try await installation.cluster.psql(
+                """
+                INSERT INTO native_sso.idp_key (
+                    issuer, thumbprint, kid, algorithm, public_jwk, first_seen_at, last_seen_at, tag)
+                VALUES ('\(issuer)', '\(known)', 'k', 'ES256', '{}', now(), now(), repeat('b', 43))
+                """, database: installation.database)
+            let lines = [known, unknown].map {
+                """
+                {"kind":"idp_key_revoked","occurred_at":"2026-01-01T00:00:00Z","details":\
+                {"issuer":"\(issuer)","thumbprint":"\($0)"}}
+
+                """
+            }
+            try installation.write(lines.joined(), to: "kept")
+            func check(_ more: String...) async throws -> String {
+                let outcome = try await installation.run(["restore-check", installation.file("kept")] + more)
+                #expect(outcome.status == 0, "\(outcome.errors)")
+                return outcome.output
+            }
+            let plan = try await check()
+            for line in [
+                "would repeat 1 lost ends and blocks", "revoke the key \(known) of \(issuer)",
+                "the key \(unknown) of \(issuer) is not in this database",
+            ] { #expect(plan.contains(line), "\(plan)") }
+            #expect(!plan.contains("began in the lost time"), "\(plan)")
+            _ = try await check("--execute", "--reason", "restored")
+            let revoked = try await installation.cluster.psql(
+                "SELECT thumbprint FROM native_sso.idp_key WHERE revoked_at IS NOT NULL",
+                database: installation.database)
+            #expect(revoked == "\(known)\n")
+            #expect(try await check().hasPrefix("would repeat 0 lost ends and blocks\n"))
         }
     }
 

@@ -31,6 +31,17 @@ struct AdministrationTests {
         }
     }
 
+    @Test("A selection of sessions may begin and end beyond every instant that PostgreSQL knows")
+    func selectsFarInstants() async throws {
+        try await TestDatabase.withFixture { database in
+            let all = SessionSelection.issued(
+                by: nil, between: (UnixTime(seconds: .min), UnixTime(seconds: .max)))
+            let impact = try await Administration(pool: database.superuser).impact(
+                ofEnding: all, beganUntil: UnixTime(seconds: .max))
+            #expect(impact == SessionImpact(sessions: 0, users: 0, grants: 0))
+        }
+    }
+
     @Test("The audit records every setting of a client and what an update replaced")
     func auditsClients() async throws {
         try await TestDatabase.withFixture { database in

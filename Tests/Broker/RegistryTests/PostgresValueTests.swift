@@ -20,4 +20,12 @@ struct PostgresValueTests {
         }
         #expect(try PostgresValue.instant(nil) == .null)
     }
+
+    @Test("In a comparison an instant outside the storable range counts as its beginning or end")
+    func clamped() {
+        for (seconds, counted): (Int64, Int64) in [
+            (.min, -62_135_596_800), (-1, -1), (253_402_300_799, 253_402_300_799), (.max, 253_402_300_799),
+        ] { #expect(PostgresValue.clamped(UnixTime(seconds: seconds)) == .timestamp(counted * 1_000_000)) }
+        #expect(PostgresValue.clamped(nil) == .null)
+    }
 }

@@ -2,22 +2,15 @@ import COpenSSL
 import JOSE
 import NativeSSO
 import StrictCoding
-import Synchronization
 
-/// A signing key in AWS KMS.
-///
-/// After a failure it refuses all signatures at once, so that nothing is written for a token that cannot be signed. It tries a
-/// signature after 0.5 s, then at growing distances of at most 4 s.
+/// A signing key in AWS KMS. After a failure it tries a signature at distances of at most 4 s: see ``OutageCircuit``.
 final class KMSSigningKey: SigningKey {
     let publicKey: JSONWebKey
     let algorithm: KeyAlgorithm
     private let id: String
     private let kind: KMSKeyKind
     private let client: KMSClient
-    private let outage = Mutex<KeyError?>(nil)
-
-    private static let shortestPause = Duration.milliseconds(500)
-    private static let longestPause = Duration.seconds(4)
+    private let outage = OutageCircuit(longestPause: .seconds(4))
 
     /// Fetches the public key, and checks by one signature that the credentials may sign with the private one.
     init(_ id: String, _ algorithm: KeyAlgorithm, _ kind: KMSKeyKind, _ client: KMSClient) async throws(KeyError) {
@@ -55,14 +48,14 @@ final class KMSSigningKey: SigningKey {
         }
     }
 
-    var failure: KeyError? { outage.withLock { $0 } }
+    var failure: KeyError? { outage.failure }
 
     func signature(over message: [UInt8]) async throws(KeyError) -> [UInt8] {
         if let failure { throw failure }
         do throws(KeyError) {
             return try await signatureOfKMS(message)
         } catch {
-            begin(error)
+            outage.open(error, of: self) { key throws(KeyError) in try await key.sign() }
             throw error
         }
     }
@@ -83,28 +76,6 @@ final class KMSSigningKey: SigningKey {
             return try EVPSigningKey.concatenated(signature, width: width)
         } catch {
             throw client.nonsense("a Signature that is not DER")
-        }
-    }
-
-    private func begin(_ error: KeyError) {
-        let isFirst = outage.withLock { outage in
-            defer { outage = error }
-            return outage == nil
-        }
-        guard isFirst else { return }
-        Task { [weak self] in
-            var pause = Self.shortestPause
-            while true {
-                try? await Task.sleep(for: pause)
-                guard let self else { return }
-                do throws(KeyError) {
-                    try await sign()
-                    return outage.withLock { $0 = nil }
-                } catch {
-                    outage.withLock { $0 = error }
-                }
-                pause = min(pause * 2, Self.longestPause)
-            }
         }
     }
 }

@@ -1,7 +1,6 @@
 package import JOSE
 package import NativeSSO
 import StrictCoding
-import Synchronization
 
 /// Keys that the signer process uses for this broker. No private key is in this process.
 package struct SignerKeyProvider: KeyProvider {
@@ -68,8 +67,8 @@ final class SignerSigningKey: SigningKey {
     let algorithm: KeyAlgorithm
     private let name: [UInt8]
     private let client: SignerClient
-    /// Of the provider behind the signer.
-    private let outage = Mutex<KeyError?>(nil)
+    /// Of the provider behind the signer, whose own circuit looks less often.
+    private let outage = OutageCircuit(longestPause: .milliseconds(500))
 
     init(_ publicKey: JSONWebKey, _ algorithm: KeyAlgorithm, _ name: [UInt8], _ client: SignerClient) {
         self.publicKey = publicKey
@@ -78,31 +77,19 @@ final class SignerSigningKey: SigningKey {
         self.client = client
     }
 
-    var failure: KeyError? { client.failure.map(KeyError.signer) ?? outage.withLock { $0 } }
+    var failure: KeyError? { client.failure.map(KeyError.signer) ?? outage.failure }
 
     func signature(over message: [UInt8]) async throws(KeyError) -> [UInt8] {
         do throws(KeyError) {
             return try await client.call(.sign, key: name, message: message)
         } catch {
-            if case .signer(.outage) = error { begin(error) }
-            throw error
-        }
-    }
-
-    private func begin(_ error: KeyError) {
-        let isFirst = outage.withLock { outage in
-            defer { outage = error }
-            return outage == nil
-        }
-        guard isFirst else { return }
-        Task { [weak self] in
-            // Loading a key in a token makes a signature with it.
-            while let self {
-                try? await Task.sleep(for: .milliseconds(500))
-                if (try? await client.call(.load, key: name, message: [])) != nil {
-                    return outage.withLock { $0 = nil }
+            if case .signer(.outage) = error {
+                // Loading a key in a token makes a signature with it.
+                outage.open(error, of: self) { key throws(KeyError) in
+                    _ = try await key.client.call(.load, key: key.name, message: [])
                 }
             }
+            throw error
         }
     }
 }

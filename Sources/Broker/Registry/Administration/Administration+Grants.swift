@@ -58,24 +58,22 @@ extension Administration {
     /// the session lives.
     /// - Returns: The grants that this call revoked.
     package func revoke(
-        _ grants: [UniqueID], as reason: String = "operator", _ act: AdministrativeAct
+        _ grants: [UniqueID], _ act: AdministrativeAct
     ) async throws(AdministrationError) -> [UniqueID] {
         // As with sessions: locked grants come last, one by one, to avoid deadlocks.
-        var revoked = grants.count > 1 ? try await revoke(grants, as: reason, onlyFree: true, act) : []
-        for grant in Set(grants).subtracting(revoked) {
-            revoked += try await revoke([grant], as: reason, onlyFree: false, act)
-        }
+        var revoked = grants.count > 1 ? try await revoke(grants, onlyFree: true, act) : []
+        for grant in Set(grants).subtracting(revoked) { revoked += try await revoke([grant], onlyFree: false, act) }
         return revoked
     }
 
     private func revoke(
-        _ grants: [UniqueID], as reason: String, onlyFree: Bool, _ act: AdministrativeAct
+        _ grants: [UniqueID], onlyFree: Bool, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> [UniqueID] {
         try await rows(
             GrantStatements.revoke,
             [
                 .uuidArray(grants.map(\.octets)), .text(act.actor), .optionalText(act.reason), .uuid(act.requestID),
-                .bool(onlyFree), .text(reason),
+                .bool(onlyFree),
             ]
         ) { try $0.uniqueID(0) }
     }
@@ -100,7 +98,7 @@ enum GrantStatements {
         ORDER BY g.grant_id DESC LIMIT $2
         """)
 
-    /// $1 grants, $2 who, $3 why, $4 act, $5 skip locked grants, $6 `revoke_reason`.
+    /// $1 grants, $2 who, $3 why, $4 act, $5 skip locked grants.
     static let revoke = Statement(
         """
         WITH free AS (
@@ -110,13 +108,12 @@ enum GrantStatements {
             SELECT grant_id FROM native_sso.sso_grant WHERE NOT $5 AND grant_id = ANY ($1) AND revoked_at IS NULL
             ORDER BY grant_id FOR NO KEY UPDATE
         ), revoked AS (
-            UPDATE native_sso.sso_grant SET revoked_at = date_trunc('second', now()), revoke_reason = $6::text,
-                claims = NULL
+            UPDATE native_sso.sso_grant SET revoked_at = date_trunc('second', now()), revoke_reason = 'operator', claims = NULL
             WHERE grant_id IN (SELECT grant_id FROM free UNION ALL SELECT grant_id FROM awaited)
             RETURNING grant_id, client_id, session_id
         ), audited AS (
             INSERT INTO native_sso.audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason, actor, details)
-            SELECT now(), 'grant_revoked', $4, client_id, session_id, grant_id, $6::text, $2::text,
+            SELECT now(), 'grant_revoked', $4, client_id, session_id, grant_id, 'operator', $2::text,
                 jsonb_strip_nulls(jsonb_build_object('why', $3::text))
             FROM revoked
         )

@@ -17,6 +17,11 @@ extension Administration {
         try await rows(SuspensionStatements.select, [], ProviderSuspension.init)
     }
 
+    /// Those that have a group, published a key, had sessions or are suspended.
+    package func knownProviders() async throws(AdministrationError) -> [Issuer] {
+        try await rows(SuspensionStatements.known, []) { try $0.identifier(try $0.text(0), "issuer") }
+    }
+
     /// From the commit on, within seconds on every broker, no id_token and no code of the provider is accepted.
     package func suspend(_ issuer: Issuer, _ act: AdministrativeAct) async throws(AdministrationError) {
         try await change(
@@ -34,6 +39,12 @@ extension Administration {
 enum SuspensionStatements {
     static let select = Statement(
         "SELECT issuer::text, suspended_at FROM native_sso.suspended_provider ORDER BY issuer")
+    static let known = Statement(
+        """
+        SELECT issuer::text FROM native_sso.sharing_group UNION SELECT issuer::text FROM native_sso.idp_key
+        UNION SELECT issuer::text FROM native_sso.subject_prefix
+        UNION SELECT issuer::text FROM native_sso.suspended_provider ORDER BY 1
+        """)
     static let insert = Statement(
         """
         INSERT INTO native_sso.suspended_provider (issuer, suspended_at) VALUES ($1, now())

@@ -31,10 +31,16 @@ extension Administration {
         return Dictionary(rows) { first, _ in first }
     }
 
-    /// The same for grants.
-    package func liveness(ofGrants ids: Set<UniqueID>) async throws(AdministrationError) -> [UniqueID: Bool] {
-        let rows = try await inBatches(ids, RestoreStatements.grants) { (try $0.uniqueID(0), try $0.bool(1)) }
-        return Dictionary(rows) { first, _ in first }
+    /// The same for grants. A grant that is revoked as late is alive as far as a reuse goes: the reuse revokes the grant that
+    /// began since, and keeps others from beginning.
+    /// - Parameter reused: The grants of these whose refresh token was reused.
+    package func liveness(
+        ofGrants ids: Set<UniqueID>, reused: Set<UniqueID>
+    ) async throws(AdministrationError) -> [UniqueID: Bool] {
+        let rows = try await inBatches(ids, RestoreStatements.grants) { row in
+            (id: try row.uniqueID(0), isLive: try row.bool(1), isLate: try row.bool(2))
+        }
+        return Dictionary(rows.map { ($0.id, $0.isLive || $0.isLate && reused.contains($0.id)) }) { first, _ in first }
     }
 
     /// Whether the database has a logout, or a later one of the same session and user.
@@ -67,7 +73,9 @@ extension Administration {
         }
         for batch in Self.batches(grants.subtracting(reused)) { _ = try await revoke(batch, act) }
         for batch in Self.batches(grants.intersection(reused)) {
-            _ = try await revoke(batch, as: "refresh_token_reused", act)
+            _ = try await rows(
+                RestoreStatements.revokeReused, [.uuidArray(batch.map(\.octets)), .uuid(act.requestID)]
+            ) { try $0.uniqueID(0) }
         }
     }
 
@@ -107,9 +115,12 @@ enum RestoreStatements {
     /// $1 grants.
     static let grants = Statement(
         """
-        SELECT g.grant_id, g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now()
+        SELECT g.grant_id, g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now(),
+            coalesce(g.revoke_reason = 'refresh_token_late', false) AND s.ended_at IS NULL AND s.expires_at > now()
         FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id) WHERE g.grant_id = ANY ($1)
         """)
+    /// $1 grants, $2 act.
+    static let revokeReused = Statement("SELECT * FROM native_sso.revoke_reused($1, $2)")
     /// $1 issuer, $2 SHA-256 of the sid or NULL, $3 subject or NULL, $4 instant, $5 cause.
     static let logout = Statement(
         """

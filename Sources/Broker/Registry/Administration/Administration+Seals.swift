@@ -46,8 +46,7 @@ extension Administration {
         var check = AuditCheck(
             checkpoints: Dictionary(checkpoints.map { ($0.number, $0) }) { first, _ in first })
         if let first {
-            let before = try await rows(
-                SealStatements.lastBefore, [.timestamp(first.seconds * 1_000_000)], CheckedSeal.init)
+            let before = try await rows(SealStatements.lastBefore, [.clamped(first)], CheckedSeal.init)
             check.start = before.first
         }
         while true {

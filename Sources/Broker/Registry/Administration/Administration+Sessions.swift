@@ -47,12 +47,9 @@ package enum SessionSelection: Sendable {
         case .issued(let issuer, let between): (provider, interval) = (issuer, between)
         case .all: break
         }
-        func instant(_ instant: UnixTime?) -> PostgresValue {
-            instant.map { .timestamp($0.seconds * 1_000_000) } ?? .null
-        }
         return named + [
             .optionalText(provider?.string), .optionalText(subject?.string), .optionalBytes(device?.octets),
-            .optionalText(client?.string), instant(beganUntil), instant(interval?.from), instant(interval?.until),
+            .optionalText(client?.string), .clamped(beganUntil), .clamped(interval?.from), .clamped(interval?.until),
         ]
     }
 }

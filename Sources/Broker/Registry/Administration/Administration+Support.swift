@@ -58,7 +58,8 @@ extension Administration {
     ) async throws(AdministrationError) -> [UniqueID] {
         try await rows(
             SupportStatements.end,
-            [.optionalText(act.reason)] + selection.parameters + [.text(act.actor), .bool(sameLoginMayReturn)]
+            [.optionalText(act.reason)] + selection.parameters
+                + [.text(act.actor), .bool(sameLoginMayReturn), .uuid(act.requestID)]
         ) { try $0.uniqueID(0) }
     }
 
@@ -79,8 +80,8 @@ enum SupportStatements {
         SELECT session_id, idp_issuer, subject, clients, created_at, last_used_at, expires_at, ended_at, end_reason
         FROM native_sso.support_find_sessions($1, $2, $3, $4, $5)
         """)
-    /// The same, and $6: the same login may return.
-    static let end = Statement("SELECT * FROM native_sso.support_end_sessions($1, $2, $3, $4, $5, $6)")
+    /// The same, and $6: the same login may return, $7: the act.
+    static let end = Statement("SELECT * FROM native_sso.support_end_sessions($1, $2, $3, $4, $5, $6, $7)")
     /// $1 why, $2 request, $3 who.
     static let explain = Statement(
         "SELECT a.*, a.place::text FROM native_sso.support_explain_request($1, $2, $3) a")

@@ -82,6 +82,13 @@ extension PostgresValue {
         return .timestamp(instant.seconds * 1_000_000)
     }
 
+    /// For comparisons: an instant outside the years 1 to 9999 counts as their beginning or end.
+    static func clamped(_ instant: UnixTime?) -> PostgresValue {
+        guard let instant else { return .null }
+        let seconds = min(max(instant.seconds, years1To9999.lowerBound), years1To9999.upperBound)
+        return .timestamp(seconds * 1_000_000)
+    }
+
     /// At least 1970. Request checks refuse an older token for its age.
     static func pastInstant(_ instant: UnixTime) throws(PortError) -> PostgresValue {
         try .instant(max(instant, UnixTime(seconds: 0)))

@@ -11,16 +11,19 @@ struct ProviderCommand: CommandGroup {
 struct ProviderListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the configured and the suspended identity providers, with their live sessions.")
+        abstract: "List the identity providers that the configuration or the registry names, with their live sessions.")
 
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let providers = try options.read(openingFiles: false) { $0.identityProviders($0.sessions()) }
+        // Without them, the list has what the registry knows.
+        let providers = try options.read(openingFiles: false) {
+            $0.isGiven("identity_providers") ? $0.identityProviders($0.sessions()) : []
+        }
         let configured = providers.filter { !$0.isDisabled }.map(\.issuer)
         let rows = try await options.administer { registry in
             let suspended = try await registry.suspendedProviders()
-            let others = suspended.map(\.issuer).filter { !configured.contains($0) }
+            let others = try await registry.knownProviders().filter { !configured.contains($0) }
             var rows: [(issuer: Issuer, since: UnixTime?, impact: SessionImpact)] = []
             for issuer in configured + others {
                 rows.append(
@@ -33,7 +36,8 @@ struct ProviderListCommand: AsyncParsableCommand {
         }
         let table = Table("providers", rows) {
             [
-                "issuer": .text($0.issuer.string), "configured": .flag(configured.contains($0.issuer)),
+                "issuer": .text($0.issuer.string),
+                "configured": providers.isEmpty ? .none : .flag(configured.contains($0.issuer)),
                 "suspended_at": Cell($0.since), "live_sessions": .number($0.impact.sessions),
                 "users": .number($0.impact.users),
             ]

@@ -125,6 +125,8 @@ private struct RestoreCheck: Sendable {
     private var reused: Set<UniqueID> = []
     private var devices: [Device: Bool] = [:]
     private var keys: Set<ProviderKey> = []
+    /// A broker will fetch them anew if they are still published.
+    private var unknownKeys: Set<ProviderKey> = []
     private var logouts: [KeptEvents.Event] = []
     private var begun: Set<UniqueID> = []
     private var enrolled: Set<UniqueID> = []
@@ -173,8 +175,8 @@ private struct RestoreCheck: Sendable {
         case .sessionEnrolled:
             if let session = event.members.string("session_id").flatMap({ UniqueID($0) }) { enrolled.insert(session) }
         case .requestRefused, .exchangeRefused, .enrolmentRefused, .handoffRefused, .refreshRefused, .logoutRefused,
-            .codeOrphaned, .enrolmentRepeated, .handoffMade, .handoffRedeemed, .sessionMapped, .swept, .sessionsFound,
-            .requestExplained, .restoreChecked:
+            .codeOrphaned, .endRepeated, .enrolmentRepeated, .handoffMade, .handoffRedeemed, .sessionMapped, .swept,
+            .sessionsFound, .requestExplained, .restoreChecked:
             break
         default: others[event.kind, default: 0] += 1
         }
@@ -183,7 +185,7 @@ private struct RestoreCheck: Sendable {
     private mutating func compare(with registry: Administration) async throws {
         let (ofSessions, ofGrants) = (
             try await registry.liveness(ofSessions: sessions.union(begun).union(enrolled)),
-            try await registry.liveness(ofGrants: grants)
+            try await registry.liveness(ofGrants: grants, reused: reused)
         )
         (begun, enrolled) = (begun.filter { ofSessions[$0] == nil }, enrolled.filter { ofSessions[$0] == nil })
         sessions = settle(sessions) { ofSessions[$0] }
@@ -205,7 +207,7 @@ private struct RestoreCheck: Sendable {
             for key in keys where key.issuer == issuer {
                 let found = published.filter { $0.thumbprint.hasSameOctets(as: key.thumbprint) }
                 if found.isEmpty {
-                    unknown += 1
+                    unknownKeys.insert(key)
                 } else if found.allSatisfy({ $0.revokedAt != nil }) {
                     done += 1
                 } else {
@@ -283,8 +285,11 @@ private struct RestoreCheck: Sendable {
         lines += devices.keys.map { "block the device \(Hexadecimal.encode($0.digest.octets)) of \($0.issuer)" }
             .sorted()
         lines += keys.map { "revoke the key \($0.thumbprint) of \($0.issuer)" }.sorted()
+        lines += unknownKeys.map {
+            "the key \($0.thumbprint) of \($0.issuer) is not in this database: if idp-key list shows it later, revoke it again"
+        }.sorted()
         add(done, "not live, or done before")
-        add(unknown, "not in this database: they began in the lost time")
+        add(unknown, "not in this database: they began in the lost time, or are long over")
         add(begun.subtracting(enrolled).count, "sessions began in the lost time: their apps exchange again")
         add(enrolled.count, "enrolled logins are lost: their users log in again")
         lines += others.sorted { $0.key < $1.key }.map { "not repeated, look at them: \($0.value) \($0.key)" }

@@ -23,9 +23,13 @@ struct DatabaseDoctor {
         var findings: [Finding]
         do throws(PostgresError) {
             try await pool.waitUntilConnected(within: .seconds(5))
-            findings = [Self.connection(nil)] + (try await examine(pool))
+            let role = try? await DatabaseRole.current(in: pool)
+            findings = [Self.connection(nil)] + (try await examine(pool, role))
             findings += await Self.schema(pool)
             if findings.last?.state != .failed {
+                let isOwner = role?.ownsRegistry == true
+                // The owner of a newer schema needs its release to compare.
+                if !isOwner || findings.last?.state == .ok { findings += await drift(pool, isOwner: isOwner) }
                 findings += await registry(pool)
                 findings += await further(pool)
             }
@@ -47,16 +51,13 @@ struct DatabaseDoctor {
         )
     }
 
-    private func examine(_ pool: ConnectionPool) async throws(PostgresError) -> [Finding] {
+    private func examine(_ pool: ConnectionPool, _ role: DatabaseRole?) async throws(PostgresError) -> [Finding] {
         let state = try await DatabaseState.read(from: pool)
         let now = SystemClock().milliseconds
         guard let row = try await pool.query(DatabaseFacts.select, []).first else { return [] }
         let facts = try DatabaseFacts(row)
-        var findings = facts.findings(pool: database.pool) + state.findings(at: now)
-        if let role = try? await DatabaseRole.current(in: pool) {
-            findings.append(role.finding(isAllowed: database.allowsOwner))
-        }
-        return findings
+        return facts.findings(pool: database.pool) + state.findings(at: now)
+            + (role.map { [$0.finding(isAllowed: database.allowsOwner)] } ?? [])
     }
 
     private static func schema(_ pool: ConnectionPool) async -> [Finding] {
@@ -81,6 +82,34 @@ struct DatabaseDoctor {
         ]
     }
 
+    /// The owner compares the schema with one that is made anew, as `migrate verify` does. The service may make none: it
+    /// looks for what protects its tables.
+    private func drift(_ pool: ConnectionPool, isOwner: Bool) async -> [Finding] {
+        let found: [String]
+        do {
+            if isOwner {
+                let connection = try database.connection(pool: 1)
+                found = try await Migrator(connection).drift().map(\.object)
+            } else {
+                found = try await pool.query(SchemaFaults.select, []).map { row in try row.text(0) }
+            }
+        } catch {
+            found = ["it cannot be compared: \(error)"]
+        }
+        let fine =
+            isOwner
+            ? "as the migrations make it"
+            : "no trigger is off, no index is invalid, and this user may write to no table; the owner compares the rest"
+        let more = found.count > 3 ? " and \(found.count - 3) more" : ""
+        return [
+            Finding(
+                "schema.drift", found.isEmpty,
+                seen: found.isEmpty ? fine : found.prefix(3).joined(separator: ", ") + more,
+                expected: "tables, functions, triggers, roles and grants as the migrations make them",
+                remedy: "type: native-sso migrate verify, as the owner of the schema; it shows each difference")
+        ]
+    }
+
     private func registry(_ pool: ConnectionPool) async -> [Finding] {
         do throws(PostgresError) {
             guard let size = try await Sweeper(database: pool).size(),
@@ -99,6 +128,26 @@ struct DatabaseDoctor {
     private static func words(_ error: PostgresError) -> String {
         if case .infrastructure(let text) = CommandFailure(error) { text } else { "\(error)" }
     }
+}
+
+enum SchemaFaults {
+    /// What any user can see.
+    static let select = Statement(
+        """
+        SELECT 'trigger ' || t.tgname || ' of ' || c.relname || ' is off' FROM pg_catalog.pg_trigger t
+        JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = 'native_sso' AND NOT t.tgisinternal AND t.tgenabled <> 'O'
+        UNION ALL
+        SELECT 'index ' || c.relname || ' is invalid' FROM pg_catalog.pg_index x
+        JOIN pg_catalog.pg_class c ON c.oid = x.indexrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = 'native_sso' AND NOT x.indisvalid
+        UNION ALL
+        SELECT 'this user may write to ' || c.relname FROM pg_catalog.pg_class c
+        JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = 'native_sso' AND c.relkind IN ('r', 'p', 'v')
+            AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
+        ORDER BY 1
+        """)
 }
 
 /// Settings of the server, as it reports them.
@@ -130,13 +179,20 @@ struct DatabaseFacts: Sendable {
         (standbys, connectionLimit) = (try row.int64(4), try row.int64(5))
     }
 
+    /// How many standbys a commit waits for: the number before the list of names, or 1.
+    private var awaitedStandbys: Int64 {
+        guard !synchronousStandbys.isEmpty else { return 0 }
+        guard let list = synchronousStandbys.firstIndex(of: "(") else { return 1 }
+        return synchronousStandbys[..<list].split(separator: " ").last.flatMap { Int64($0) } ?? 1
+    }
+
     /// Connections of one broker beside its pool: the lanes and the listener.
     private static let besidePool: Int64 = 4
 
     /// - Parameter pool: `database.pool`.
     func findings(pool: Int) -> [Finding] {
         let needed = Int64(pool) + Self.besidePool
-        let isWaiting = !synchronousStandbys.isEmpty && standbys == 0
+        let isWaiting = standbys < awaitedStandbys
         let standbyWords =
             synchronousStandbys.isEmpty
             ? "no synchronous standby is configured, \(standbys) connected"
@@ -190,9 +246,13 @@ extension DatabaseState {
 extension DatabaseRole {
     fileprivate func finding(isAllowed: Bool) -> Finding {
         Finding(
-            "database.role", !ownsRegistry, isAllowed ? .warning : .failed,
-            seen:
-                "\(name) \(isSuperuser ? "is a superuser" : ownsRegistry ? "is a member of native_sso_admin" : "may call functions only")",
+            "database.role", !ownsRegistry && surplus.isEmpty, isAllowed || !ownsRegistry ? .warning : .failed,
+            seen: name + " "
+                + (isSuperuser
+                    ? "is a superuser"
+                    : ownsRegistry
+                        ? "is a member of native_sso_admin"
+                        : surplus.isEmpty ? "may call functions only" : surplus.joined(separator: ", ")),
             expected: "a login IN ROLE native_sso_broker and nothing more",
             remedy:
                 "give the service such a login, and name it in database.url; run doctor with the configuration of the service"

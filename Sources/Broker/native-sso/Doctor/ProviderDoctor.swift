@@ -32,7 +32,24 @@ struct ProviderDoctor {
             findings = [reachable(error)]
         }
         try? await documents.shutdown()
-        return findings
+        return findings + (await certificateEnd().map { [certificate($0, at: SystemClock().now)] } ?? [])
+    }
+
+    private func certificateEnd() async -> UnixTime? {
+        switch provider.keySource {
+        case .discovery(let url, _), .keySet(let url): await ServerCertificate.end(at: url)
+        case .file: nil
+        }
+    }
+
+    /// - Parameter end: When the first of the certificates that the identity provider shows expires.
+    func certificate(_ end: UnixTime, at now: UnixTime) -> Finding {
+        let notice = Seconds.days(14)
+        return finding(
+            "certificate", now.adding(notice) <= end, end < now ? .failed : .warning,
+            "its certificate \(end < now ? "expired" : "expires") at \(end.rfc3339)",
+            expected: "valid for \(DurationText.format(notice)) more",
+            remedy: "ask its operator to renew it; once it has expired, no key is fetched there")
     }
 
     private func finding(

@@ -201,7 +201,7 @@ extension Broker {
         let ends = PostgresRevocationRegistry(
             database: databaseTimes.measuring(.revocation, on: shared), atOnce: max(configuration.database.pool / 4, 1))
         let registry: any RevocationRegistry =
-            journal.map { JournalledRevocations(registry: ends, journal: $0, clock: clock) } ?? ends
+            journal.map { JournalledRevocations(registry: ends, journal: $0, audit: audit, clock: clock) } ?? ends
         return BackchannelEndpoint(
             revocation: backchannel.revokes
                 ? Revocation(

@@ -72,10 +72,18 @@ struct Broker: Sendable {
         let pool = ConnectionPool(connection, history: history) { connections.note($0) }
         self.pool = pool
         shared = BoundedExecutor(pool, atOnce: max(configuration.database.pool - 2, 1))
+        let lostAuditEvents = Counter()
+        self.lostAuditEvents = lostAuditEvents
+        let audit = PostgresAuditTrail(database: databaseTimes.measuring(.audit, on: pool)) { lost in
+            lostAuditEvents.add(Int64(lost))
+            logger.error("audit events lost", metadata: ["events": .stringConvertible(lost)])
+        }
+        self.audit = audit
         let logouts = PostgresLogoutRegistry(
             database: databaseTimes.measuring(.logout, on: shared), atOnce: max(configuration.database.pool * 3 / 8, 1))
         let clock = clock
-        self.logouts = journal.map { JournalledLogouts(registry: logouts, journal: $0, clock: clock) } ?? logouts
+        self.logouts =
+            journal.map { JournalledLogouts(registry: logouts, journal: $0, audit: audit, clock: clock) } ?? logouts
         ring = KeyRing(quota: configuration.keys.quota)
         keys = KeyRefresh(
             store: SigningKeyStore(database: pool), provider: provider, replica: configuration.keys.replica, ring: ring,
@@ -85,12 +93,6 @@ struct Broker: Sendable {
         sweep = SweepService(database: pool, logger: logger)
         seals = AuditSealService(database: pool, authenticator: ring, clock: clock, logger: logger)
         registrySize = RegistryReport(database: pool, clock: clock)
-        let lostAuditEvents = Counter()
-        self.lostAuditEvents = lostAuditEvents
-        audit = PostgresAuditTrail(database: databaseTimes.measuring(.audit, on: pool)) { lost in
-            lostAuditEvents.add(Int64(lost))
-            logger.error("audit events lost", metadata: ["events": .stringConvertible(lost)])
-        }
         let (unpinned, store, ring) = (DocumentClient(), ProviderKeyStore(database: pool), ring)
         var (documents, codes) = ([unpinned], [Issuer: TokenEndpointClient]())
         var eventKeys: [EventKeys] = []

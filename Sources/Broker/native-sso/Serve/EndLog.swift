@@ -13,32 +13,79 @@ import Synchronization
 /// A line is on the disk before its answer is sent. If the disk takes no line, no end is acknowledged: the lines wait in
 /// memory, and the next call writes them first. So an end that is asked for once more is in the file, too. If the broker
 /// stops before that, only the audit in the database has the end.
+///
+/// A disk that hangs is one that takes no line: each call ends within ``patience``.
 final class EndLog: Sendable {
     let path: String
-    /// Lines that are not on the disk yet.
-    private let waiting = Mutex<[UInt8]>([])
-    private let queue = DispatchQueue(label: "journal")
+    private let patience: Duration
+    private let queue: DispatchQueue
+    private let state = Mutex(State())
+
+    private struct State {
+        /// Not on the disk yet.
+        var lines: [UInt8] = []
+        /// Writes that were begun or wait for the one before.
+        var writes = 0
+    }
 
     /// In octets.
     private static let longestBacklog = 1 << 20
+    private static let mostWrites = 1024
     /// Longer than the longest line, in octets.
     private static let longestTail = 1 << 16
 
-    init(path: String) { self.path = path }
+    init(
+        path: String, patience: Duration = .seconds(5), queue: DispatchQueue = DispatchQueue(label: "journal")
+    ) {
+        self.path = path
+        self.patience = patience
+        self.queue = queue
+    }
 
     /// Returns when these events and all earlier ones are on the disk. One write takes all that wait.
     func append(_ events: [Event]) async throws(PortError) {
-        let fits = waiting.withLock { waiting in
-            guard waiting.count < Self.longestBacklog else { return events.isEmpty }
-            for event in events { waiting += event.line }
-            return true
+        let (fits, mayWrite) = state.withLock { state in
+            let fits = events.isEmpty || state.lines.count < Self.longestBacklog
+            if fits { for event in events { state.lines += event.line } }
+            let mayWrite = state.writes < Self.mostWrites
+            if mayWrite { state.writes += 1 }
+            return (fits, mayWrite)
         }
-        let problem = await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: self.writeOut()) }
-        }
+        let problem = mayWrite ? await write() : "\(Self.mostWrites) writes wait for the disk"
         if let problem { throw .outage(Outage(.journal, problem)) }
         guard fits else {
             throw .outage(Outage(.journal, "too many ends waited for the disk, and this one is not in it"))
+        }
+    }
+
+    /// - Returns: `nil`: everything is on the disk.
+    private func write() async -> String? {
+        await withCheckedContinuation { continuation in
+            let answer = Answer(continuation)
+            queue.async { [self] in
+                let problem = writeOut()
+                state.withLock { $0.writes -= 1 }
+                answer.give(problem)
+            }
+            let (seconds, attoseconds) = patience.components
+            let wait = DispatchTimeInterval.milliseconds(Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000))
+            DispatchQueue.global().asyncAfter(deadline: .now() + wait) { [patience] in
+                answer.give("the disk of the journal took no line within \(patience)")
+            }
+        }
+    }
+
+    /// The first of two answers counts.
+    private final class Answer: Sendable {
+        private let waiting: Mutex<CheckedContinuation<String?, Never>?>
+
+        init(_ continuation: CheckedContinuation<String?, Never>) { waiting = Mutex(continuation) }
+
+        func give(_ problem: String?) {
+            waiting.withLock { waiting in
+                defer { waiting = nil }
+                return waiting
+            }?.resume(returning: problem)
         }
     }
 
@@ -50,11 +97,29 @@ final class EndLog: Sendable {
         }
     }
 
+    /// Why a broker could not append here; `nil`: nothing is known against it. Makes no file.
+    var obstacle: String? {
+        guard access(path, F_OK) == 0 else {
+            return access(directory, W_OK | X_OK) == 0 ? nil : failure("cannot make \(path)").text
+        }
+        do throws(Failure) { _ = close(try open()) } catch { return error.text }
+        return nil
+    }
+
+    /// In octets, on the disk of the file; `nil`: unknown.
+    var freeSpace: UInt64? {
+        var status = statvfs()
+        guard statvfs(directory, &status) == 0 else { return nil }
+        return UInt64(status.f_bavail) * UInt64(status.f_frsize)
+    }
+
+    private var directory: String { path.lastIndex(of: "/").map { String(path[...$0]) } ?? "." }
+
     private struct Failure: Error { let text: String }
 
     /// - Returns: `nil`: everything is on the disk.
     private func writeOut() -> String? {
-        let lines = waiting.withLock { $0 }
+        let lines = state.withLock { $0.lines }
         guard !lines.isEmpty else { return nil }
         do throws(Failure) {
             let file = try open()
@@ -63,7 +128,7 @@ final class EndLog: Sendable {
         } catch {
             return error.text
         }
-        waiting.withLock { $0.removeFirst(lines.count) }
+        state.withLock { $0.lines.removeFirst(lines.count) }
         return nil
     }
 
@@ -86,8 +151,7 @@ final class EndLog: Sendable {
 
     /// A command of root makes the file for the broker: it belongs to the owner of its directory, whose entry is made durable.
     private func settle(_ file: CInt) {
-        let parent = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-        let directory = Glibc.open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let directory = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { return }
         defer { close(directory) }
         var status = stat()
@@ -187,23 +251,47 @@ extension EndLog.Event {
     }
 }
 
+extension EndLog {
+    /// Appends ends that the database had before they were asked for. The broker that answered first may have died, or its
+    /// answer may have failed, before it wrote them.
+    ///
+    /// The audit gets the request first: a broker does not start if the audit lacks the last request of its journal.
+    func append(repeated events: [Event], in audit: PostgresAuditTrail, _ clock: any WallClock) async throws(PortError)
+    {
+        guard let first = events.first else { return }
+        try await audit.write(
+            AuditEvent(
+                kind: .endRepeated, requestID: first.requestID, occurredAtMilliseconds: clock.milliseconds,
+                client: first.client, reason: first.kind.rawValue,
+                subject: AuditSubject(session: first.session, grant: first.grant)))
+        try await append(events)
+    }
+}
+
 /// Ends of identity providers, in the journal before they are acknowledged.
 struct JournalledLogouts: LogoutRegistry {
     let registry: any LogoutRegistry
     let journal: EndLog
+    let audit: PostgresAuditTrail
     let clock: any WallClock
 
     func end(_ logout: LogoutRecord) async throws(PortError) -> Int64? {
         let ended = try await registry.end(logout)
-        try await journal.append(ended == nil ? [] : [EndLog.Event(logout, at: clock.now)])
+        let event = EndLog.Event(logout, at: clock.now)
+        if ended == nil {
+            try await journal.append(repeated: [event], in: audit, clock)
+        } else {
+            try await journal.append([event])
+        }
         return ended
     }
 }
 
 /// Ends of apps, in the journal before they are acknowledged.
 struct JournalledRevocations: RevocationRegistry {
-    let registry: any RevocationRegistry
+    let registry: PostgresRevocationRegistry
     let journal: EndLog
+    let audit: PostgresAuditTrail
     let clock: any WallClock
 
     func end(_ grant: UniqueID, of client: ClientID, requestID: UniqueID) async throws(PortError) -> GrantEnd {
@@ -211,7 +299,11 @@ struct JournalledRevocations: RevocationRegistry {
         let event = EndLog.Event(
             kind: .grantRevoked, requestID: requestID, occurredAt: clock.now, client: client, grant: grant,
             reason: "app")
-        try await journal.append(end == .ended ? [event] : [])
+        switch end {
+        case .ended: try await journal.append([event])
+        case .none: try await journal.append(repeated: [event], in: audit, clock)
+        case .foreign: break
+        }
         return end
     }
 
@@ -219,13 +311,19 @@ struct JournalledRevocations: RevocationRegistry {
         _ devices: [Issuer: DeviceDigest], of client: ClientID, holding grant: UniqueID?, requestID: UniqueID
     ) async throws(PortError) -> [UniqueID] {
         let ended = try await registry.signOut(devices, of: client, holding: grant, requestID: requestID)
+        // An earlier request may have ended some of them, and then have failed.
+        let all = Set(ended).union(try await registry.signedOut(devices, of: client))
         let now = clock.now
-        try await journal.append(
-            ended.map { session in
-                EndLog.Event(
-                    kind: .sessionEnded, requestID: requestID, occurredAt: now, client: client, session: session,
-                    reason: "app")
-            })
+        let events = all.map { session in
+            EndLog.Event(
+                kind: .sessionEnded, requestID: requestID, occurredAt: now, client: client, session: session,
+                reason: "app")
+        }
+        if ended.isEmpty {
+            try await journal.append(repeated: events, in: audit, clock)
+        } else {
+            try await journal.append(events)
+        }
         return ended
     }
 
@@ -267,19 +365,19 @@ struct JournalledGrants: GrantRegistry {
     func markUnanswered(_ token: RefreshToken) async throws(PortError) { try await registry.markUnanswered(token) }
 }
 
-extension EndLog {
-    /// What an operator's act ended or blocked, as the audit has it.
-    func append(_ records: [AuditRecord]) async throws(PortError) {
-        let kinds: [AuditKind] = [.sessionEnded, .grantRevoked, .deviceBlocked, .deviceUnblocked, .idpKeyRevoked]
-        try await append(
-            records.compactMap { record in
-                guard let kind = AuditKind(rawValue: record.kind), kinds.contains(kind), let request = record.requestID
-                else { return nil }
-                return Event(
-                    kind: kind, requestID: request,
-                    occurredAt: UnixTime(seconds: record.occurredAt.microseconds / 1_000_000), client: record.client,
-                    session: record.session, grant: record.grant, reason: record.reason,
-                    details: record.details.map { Array($0.utf8) })
-            })
+extension EndLog.Event {
+    private static let kinds: [AuditKind] = [
+        .sessionEnded, .grantRevoked, .deviceBlocked, .deviceUnblocked, .idpKeyRevoked,
+    ]
+
+    /// What an operator's act ended or blocked, as the audit has it; `nil` for anything else.
+    init?(_ record: AuditRecord) {
+        guard let kind = AuditKind(rawValue: record.kind), Self.kinds.contains(kind), let request = record.requestID
+        else { return nil }
+        self.init(
+            kind: kind, requestID: request,
+            occurredAt: UnixTime(seconds: record.occurredAt.microseconds / 1_000_000), client: record.client,
+            session: record.session, grant: record.grant, reason: record.reason,
+            details: record.details.map { Array($0.utf8) })
     }
 }

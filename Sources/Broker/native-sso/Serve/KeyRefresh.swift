@@ -52,6 +52,8 @@ actor KeyRefresh {
             suspend(rows.records)
             return rows
         } catch {
+            // The start of the broker ends for another reason, and has said so.
+            guard !Task.isCancelled else { return nil }
             changes.note("\(error)", "keys cannot be listed; the present ones stay in use")
             return nil
         }

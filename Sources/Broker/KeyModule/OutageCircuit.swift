@@ -1,0 +1,45 @@
+import Synchronization
+
+/// Why a key of a distant provider makes no signature now.
+///
+/// After a failure the key refuses all signatures at once, so that nothing is written for a token that cannot be signed. The
+/// circuit looks after 0.5 s whether the key works again, then at growing distances. Each key has a circuit of its own: what
+/// stops one key stops no other.
+final class OutageCircuit: Sendable {
+    private let outage = Mutex<KeyError?>(nil)
+    private let longestPause: Duration
+
+    private static let shortestPause = Duration.milliseconds(500)
+
+    init(longestPause: Duration) { self.longestPause = longestPause }
+
+    /// `nil`: the key works, as far as the last call says.
+    var failure: KeyError? { outage.withLock { $0 } }
+
+    /// - Parameters:
+    ///   - owner: The circuit looks no more once it is released.
+    ///   - look: Throws while the key does not work.
+    func open<Owner: AnyObject & Sendable>(
+        _ error: KeyError, of owner: Owner, look: @escaping @Sendable (Owner) async throws(KeyError) -> Void
+    ) {
+        let isFirst = outage.withLock { outage in
+            defer { outage = error }
+            return outage == nil
+        }
+        guard isFirst else { return }
+        Task { [self, weak owner] in
+            var pause = Self.shortestPause
+            while true {
+                try? await Task.sleep(for: pause)
+                guard let owner else { return }
+                do throws(KeyError) {
+                    try await look(owner)
+                    return outage.withLock { $0 = nil }
+                } catch {
+                    outage.withLock { $0 = error }
+                }
+                pause = min(pause * 2, longestPause)
+            }
+        }
+    }
+}
