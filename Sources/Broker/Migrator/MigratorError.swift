@@ -36,7 +36,8 @@ package enum MigratorError: Error, Sendable, Equatable, CustomStringConvertible 
         case .databaseIsNewer(let file):
             "The database holds a later \(file) than this program knows. Run the newer release."
         case .pending(let files):
-            "Not applied to the database yet: \(files.joined(separator: ", ")). Run `native-sso migrate up`."
+            "Not applied to the database yet: \(files.prefix(3).joined(separator: ", "))"
+                + (files.count > 3 ? " and \(files.count - 3) more" : "") + ". Run `native-sso migrate up`."
         case .skipsRelease(let release, let last):
             """
             The database lacks the schema of release \(release), and this program is release \(last). Brokers serve only \

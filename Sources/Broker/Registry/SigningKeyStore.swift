@@ -64,7 +64,7 @@ enum SigningKeyStatements {
         """
         SELECT kid::text, use, algorithm, reference, public_jwk::text, state, created_at, published_at, activated_at,
             retired_at, suspended_at, replica::text
-        FROM native_sso.signing_key WHERE state <> 'removed' ORDER BY created_at, kid
+        FROM native_sso.signing_key WHERE state <> 'removed' ORDER BY use, created_at, kid
         """)
 
     /// $1 kid, $2 use, $3 algorithm, $4 reference, $5 public JWK, $6 whether it stays pending, $7 replica.

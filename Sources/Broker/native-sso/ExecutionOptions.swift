@@ -142,20 +142,27 @@ struct Plan: ObjectResult {
     /// For example `remove client app2`.
     let action: String
     let consequences: [String]
+    /// `false`: there is nothing to carry out yet.
+    let isDue: Bool
     /// Names the change in the audit; `nil` before the change.
     private var requestID: UniqueID?
 
-    init(_ action: String, consequences: [String] = []) {
+    init(_ action: String, consequences: [String] = [], isDue: Bool = true) {
         self.action = action
         self.consequences = consequences
+        self.isDue = isDue
     }
 
     /// A plan for many things: `verb` and the number of `noun`. Names the first twenty.
     init(_ verb: String, _ noun: String, _ found: [String], isMore: Bool) {
         let shown = found.prefix(20)
-        let orMore = isMore ? " or more" : ""
-        let rest = found.count > shown.count ? ["… and \(found.count - shown.count)\(orMore) others"] : []
-        self.init("\(verb) \(found.count)\(orMore) \(noun)\(found.count == 1 ? "" : "s")", consequences: shown + rest)
+        func counted(_ count: Int, _ noun: String) -> String {
+            isMore ? "\(count.grouped) or more \(noun)s" : count.counted(noun)
+        }
+        let rest = found.count - shown.count
+        self.init(
+            "\(verb) \(counted(found.count, noun))",
+            consequences: shown + (rest > 0 ? ["… and \(counted(rest, "other"))"] : []))
     }
 
     func done(by act: AdministrativeAct) -> Plan {
@@ -168,7 +175,8 @@ struct Plan: ObjectResult {
         [requestID == nil ? "would \(action)" : "done: \(action)"] + consequences.map { "  \($0)" }
             + [
                 requestID.map { "In the audit: native-sso explain \($0)" }
-                    ?? "Nothing was changed. Add --execute and --reason to do it."
+                    ?? (isDue
+                        ? "Nothing was changed. Add --execute and --reason to do it." : "Nothing is to be done now.")
             ]
     }
 

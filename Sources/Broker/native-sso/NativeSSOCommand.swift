@@ -84,7 +84,10 @@ struct NativeSSOCommand: CommandGroup {
             let text = fullMessage(for: error)
             let lines = [text] + (text.hasPrefix("OVERVIEW: ") ? path.example : [])
             try StandardStream.output.write(Array((lines.joined(separator: "\n") + "\n").utf8))
-        case .validationFailure: throw .usage(message(for: error) + path.didYouMean)
+        case .validationFailure:
+            // ArgumentParser lists the values of an option line by line.
+            let text = message(for: error).replacing("\n  - ", with: ", ").replacing(":, ", with: ": ")
+            throw .usage(text + path.didYouMean)
         default: throw .infrastructure(String(describing: error))
         }
     }

@@ -180,16 +180,6 @@ struct AdministrationCommandTests {
         }
     }
 
-    @Test func `a client that does not exist is no member`() async throws {
-        try await Installation.withSchema { installation in
-            try await installation.registerApps()
-            let outcome = try await installation.run(
-                ["group", "member", "add", "vendor", "nope", "--role", "target"])
-            #expect(outcome.status == 1)
-            #expect(outcome.errors == "native-sso: client nope does not exist\n")
-        }
-    }
-
     @Test func `what is added again keeps what is not given`() async throws {
         try await Installation.withSchema { installation in
             try await installation.registerApps()

@@ -100,7 +100,7 @@ struct KeyDoctorTests {
             let plan = try await installation.run(["key", "remove", "--compromised", "--", old])
             #expect(plan.status == 0, "\(plan.errors)")
             #expect(
-                plan.output.contains("would remove") && plan.output.contains("1 live token families"), "\(plan.output)")
+                plan.output.contains("would remove") && plan.output.contains("1 live token family"), "\(plan.output)")
             #expect(try await installation.state(of: old) == "retired")
             #expect(try await broker.post(Login.refresh(tokens[1], by: "app2")).status == 200)
 

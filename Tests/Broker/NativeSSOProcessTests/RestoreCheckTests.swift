@@ -321,7 +321,7 @@ struct RestoreCheckTests {
                 ["restore-check", installation.file("kept"), "--execute", "--reason", "x"])
             #expect(outcome.status == 0 && outcome.errors.contains("is not the last page"), "\(outcome.errors)")
             for line in [
-                "done: repeat 1 lost ends and blocks", "the database lacks 3 events",
+                "done: repeat 1 lost end or block", "the database lacks 3 events",
                 "1 not in this database", "not repeated, look at them: 1 client_updated",
             ] {
                 #expect(outcome.output.contains(line), "\(outcome.output)")

@@ -10,7 +10,7 @@ struct SweepCommandTests {
             _ = try await installation.cluster.psql(Self.addDeadSession, database: installation.database)
             let plan = try await installation.object("sweep")
             #expect(plan.bool("executed") == false)
-            #expect(plan.array("consequences")?.first?.string == "1 sessions with their grants")
+            #expect(plan.array("consequences")?.first?.string == "1 session with its grants")
             #expect(try await Self.ask(installation, Self.sessions) == "1")
 
             let unexplained = try await installation.run(["sweep", "--execute"])
@@ -52,7 +52,8 @@ struct SweepCommandTests {
             #expect(unmigrated.status == 3)
             #expect(
                 unmigrated.errors
-                    == "native-sso: the database has not the schema of this version; type: native-sso migrate up\n")
+                    == "native-sso: the database does not have the schema of this version; type: native-sso migrate up\n"
+            )
         }
         try await Installation.withSchema { installation in
             let schema = "REVOKE USAGE ON SCHEMA native_sso FROM native_sso_broker"

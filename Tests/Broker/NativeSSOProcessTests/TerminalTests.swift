@@ -91,18 +91,6 @@ struct TerminalTests {
         return (rows.map { $0.string(id) ?? "-" }, page.string("next"))
     }
 
-    // MARK: Migrations
-
-    @Test func `migrate status has exit status 1 while something is missing`() async throws {
-        try await Installation.withFiles { installation in
-            let before = try await installation.run(["migrate", "status"])
-            #expect(before.status == 1 && before.output.contains("roles"), "\(before.output)")
-            #expect(before.errors.contains("Not applied to the database yet: 0001_roles.sql"))
-            try await installation.succeed("migrate", "up")
-            #expect(try await installation.run(["migrate", "status"]).status == 0)
-        }
-    }
-
     // MARK: Times and width
 
     @Test func `times are local, unless UTC is asked for, and JSON is always UTC`() async throws {

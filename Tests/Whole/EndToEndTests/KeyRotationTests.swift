@@ -107,7 +107,7 @@ import Testing
             try await installation.command("key", "generate", "--use", "access-token")
             try await installation.command(["key", "activate", "--force"] + act + [try await kid("published")])
             let plan = try await installation.command("key", "remove", "--compromised", "--", old)
-            #expect(plan.contains("1 live token families"), "\(plan)")
+            #expect(plan.contains("1 live token family"), "\(plan)")
             #expect(try await sql.row("SELECT count(*) FROM native_sso.sso_grant WHERE revoked_at IS NOT NULL") == "0")
             try await installation.command(["key", "remove", "--compromised"] + act + [old])
             #expect(

@@ -16,7 +16,7 @@ package struct SessionRecord: Sendable, Hashable {
     package let lastUsedAt: UnixTime
     package let endedAt: UnixTime?
     package let endReason: String?
-    /// Grants that are neither revoked nor expired.
+    /// Grants that are neither revoked nor expired; 0 in an ended session.
     package let liveGrants: Int64
     /// The device on which the user logged in, if known.
     package let device: DeviceDigest?
@@ -135,7 +135,7 @@ enum SessionStatements {
         SELECT s.session_id, s.issuer, encode(s.sid, 'hex'), s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
             s.last_used_at, s.ended_at, s.end_reason,
             (SELECT count(*) FROM native_sso.sso_grant g
-             WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now()),
+             WHERE s.ended_at IS NULL AND g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now()),
             s.device_digest
         FROM native_sso.session s
         WHERE s.session_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)

@@ -145,7 +145,7 @@ extension CommandFailure {
                 "the connection to the database broke before it answered (\(reason.rawValue)): "
                     + "look whether it was done before you try again")
         case .server(let state, _, _) where state.isMissingSchema:
-            self = .infrastructure("the database has not the schema of this version; type: native-sso migrate up")
+            self = .infrastructure("the database does not have the schema of this version; type: native-sso migrate up")
         case .server(let state, _, _) where state.code == Self.insufficientPrivilege:
             self = .infrastructure(
                 "the database user may not do this: administration needs a member of the role native_sso_admin; "

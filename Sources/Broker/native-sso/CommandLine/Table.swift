@@ -93,7 +93,7 @@ enum Cell: Sendable, Hashable {
     /// On one line, safe for a terminal.
     var shown: String {
         switch self {
-        case .text(let text): TerminalText.escaped(text)
+        case .text(let text): text.isEmpty ? "-" : TerminalText.escaped(text)
         case .list(let texts): texts.isEmpty ? "-" : texts.map(TerminalText.escaped).joined(separator: " ")
         case .number(let number): String(number)
         case .flag(let flag): flag ? "yes" : "no"

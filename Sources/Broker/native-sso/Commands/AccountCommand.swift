@@ -22,7 +22,7 @@ struct AccountListCommand: RegistryCommand {
 
     func result(_ registry: Administration) async throws -> Page {
         let accounts = try await registry.disabledAccounts(of: issuer, limit: page.limit, after: page.after)
-        let table = Table("accounts", accounts) {
+        let table = Table("accounts", accounts, whenEmpty: "no account is disabled") {
             [
                 "issuer": .text($0.issuer.string), "sub": .text($0.subject.string),
                 "disabled_at": .instant($0.disabledAt),
@@ -55,7 +55,7 @@ struct AccountEnableCommand: AsyncParsableCommand {
         let plan = Plan(
             "enable the account \(sub) of \(issuer)",
             consequences: [
-                "it is disabled since \(account.disabledAt)",
+                "it has been disabled since \(account.disabledAt.rfc3339)",
                 "the user may log in again; sessions that ended stay ended",
             ])
         try await execution.carryOut(plan, options) { try await $0.enable(account, $1) }

@@ -107,6 +107,15 @@ private struct AuditVerificationReport: ObjectResult {
     var lines: [String] {
         let rest = verification.findings.count - Self.most
         return record.lines + verification.findings.prefix(Self.most) + (rest > 0 ? ["… and \(rest) more"] : [])
+            + (verification.findings.isEmpty ? [verdict] : [])
+    }
+
+    private var verdict: String {
+        guard verification.seals > 0 else { return "nothing is sealed yet: brokers seal the audit each minute" }
+        let rest = verification.unsealed
+        return "no sealed event was changed, removed or added"
+            + (rest == 0
+                ? "" : "; \(rest.counted("event")) since the last seal \(rest == 1 ? "waits" : "wait") for the next")
     }
 
     func members(to json: inout JSONWriter) {

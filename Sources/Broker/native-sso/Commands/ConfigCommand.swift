@@ -52,7 +52,7 @@ extension ConfigCommand.Check {
                 ConfigurationProblem(
                     place: Place(origin: .file, key: "database.url"),
                     message:
-                        "cannot be asked which subject_prefix is in use, so that none was compared; serve does it again"
+                        "no subject_prefix was compared with the database, which is down or not migrated yet; serve compares"
                 )
             ]
         }

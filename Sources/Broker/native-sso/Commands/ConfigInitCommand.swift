@@ -3,6 +3,7 @@ import Glibc
 import IdentityProvider
 import JOSE
 import NativeSSO
+import StrictCoding
 
 struct ConfigInitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -32,20 +33,39 @@ struct ConfigInitCommand: AsyncParsableCommand {
         guard access(options.config, F_OK) != 0 else { throw NewFile.exists(options.config) }
         let url: ProviderURL
         let authorities: CertificateAuthorities?
-        do {
+        do throws(ValueDefect) {
             _ = try IssuerURL.parse(idp.string, isDevelopment: development)
             url = try ProviderURL(idp.discoveryURL, isDevelopment: development)
-            authorities = try caFile.map { try Configuration.IdentityProvider.authorities($0) }
-        } catch let defect as ValueDefect {
-            throw CommandFailure.usage("--idp or --ca-file: \(defect.message)")
+        } catch {
+            throw CommandFailure.usage("--idp: \(error.message)")
+        }
+        do throws(ValueDefect) {
+            authorities = try caFile.map { path throws(ValueDefect) in
+                try Configuration.IdentityProvider.authorities(path)
+            }
+        } catch {
+            throw CommandFailure.usage("--ca-file: \(error.message)")
         }
         let found = try await discover(url, authorities)
         let text = yaml(found)
         // The rules for what was given here are those of the file.
-        _ = try ConfigurationReader.read(yaml: text, file: options.config, environment: [:])
+        do throws(ConfigurationError) {
+            _ = try ConfigurationReader.read(yaml: text, file: options.config, environment: [:])
+        } catch {
+            throw Self.failure(error)
+        }
         try NewFile.write(text, to: options.config)
         try options.output.show(record(found, url))
         options.output.warn(remarks(found))
+    }
+
+    /// Names the options that were wrong, not the lines of a file that does not exist.
+    private static func failure(_ error: ConfigurationError) -> CommandFailure {
+        let options = ["issuer": "--issuer", "database.url": "--database", "keys.directory": "--keys"]
+        let named = error.problems.compactMap { problem in
+            options[problem.place.key].map { "\($0): \(problem.message)" }
+        }
+        return named.count == error.problems.count ? .usage(named.joined(separator: "; ")) : .configuration(error)
     }
 
     private func discover(
@@ -122,6 +142,9 @@ struct ConfigInitCommand: AsyncParsableCommand {
             remarks.append(
                 "It sends no back-channel logout: sessions end by backchannel.revoke, or native-sso session end.")
         }
-        return remarks + ["Next: native-sso config check, native-sso migrate up, native-sso key generate."]
+        let file = options.config.hasSameOctets(as: GlobalOptions.standardFile) ? "" : " --config \(options.config)"
+        return remarks + [
+            "Next: native-sso\(file) config check; then migrate up, as the owner of the database, and key generate."
+        ]
     }
 }

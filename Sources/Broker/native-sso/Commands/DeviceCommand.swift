@@ -54,7 +54,10 @@ struct DeviceBlockCommand: AsyncParsableCommand {
         let plan = Plan(
             "block \(device.name)",
             consequences: [
-                "\(device.liveSessions) live sessions began on it; they stay, and go on when it is unblocked"
+                "every app on it is refused until it is unblocked",
+                device.liveSessions == 0
+                    ? "no live session began on it"
+                    : "\(device.liveSessions.counted("live session")) began on it: no new login is needed afterwards",
             ])
         try await execution.carryOut(plan, options) { try await $0.block(device.digest, at: device.issuer, $1) }
     }

@@ -88,8 +88,8 @@ struct ExplainCommand: AsyncParsableCommand {
     }
 
     static let nothingRecorded = """
-        nothing is recorded under this request id. No event has a refresh that was granted, an answer of status 5xx, \
-        or what was no request to the token endpoint: the log of the broker has every request, by request_id. \
+        nothing is recorded under this request id. The audit has no event for a granted refresh, an answer of status 5xx, \
+        or a request to another endpoint than the token endpoint: the broker's log has every request, by request_id. \
         Of a flood of refusals the audit keeps a sample, for as long as `retention show` says
         """
 

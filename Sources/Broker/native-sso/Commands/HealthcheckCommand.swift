@@ -1,5 +1,6 @@
 import ArgumentParser
 import AsyncHTTPClient
+import Glibc
 import NIOCore
 import NIOHTTP1
 
@@ -42,6 +43,8 @@ struct HealthcheckCommand: AsyncParsableCommand {
         do {
             let answer = try await HTTPClient.shared.execute(HTTPClientRequest(url: url), timeout: Self.limit)
             return (answer.status.code, Array(try await answer.body.collect(upTo: 64 << 10).readableBytesView))
+        } catch let error as IOError where error.errnoCode == ECONNREFUSED {
+            throw .infrastructure("no answer from \(url): nothing listens there; is the broker running?")
         } catch {
             throw .infrastructure("no answer from \(url): \(error)")
         }

@@ -93,9 +93,16 @@ extension KeyDependents {
     /// What is lost with the key.
     func words(for use: KeyUse) -> [String] {
         switch use {
-        case .refreshToken: ["at most \(families) live token families have a refresh token of it"]
+        case .refreshToken:
+            [
+                "at most \(families.counted("live token family", plural: "live token families")) "
+                    + "\(families == 1 ? "has" : "have") a refresh token of it"
+            ]
         case .accessToken:
-            ["at most \(accessTokens) access tokens of it are in use, and \(idTokens) id_tokens of enrolled logins"]
+            [
+                "in use: at most \(accessTokens.counted("access token")) of it, and \(idTokens.counted("id_token")) of "
+                    + "enrolled logins"
+            ]
         case .device: []
         }
     }

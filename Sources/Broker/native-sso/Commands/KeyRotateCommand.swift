@@ -36,7 +36,7 @@ struct KeyRotateCommand: AsyncParsableCommand {
         let name = "\(kind.rawValue) key for \(use.rawValue)"
         switch due {
         case .wait(let until):
-            try options.output.show(Plan("do nothing before \(until.rfc3339): the \(name) is not due"))
+            try options.output.show(Plan("do nothing before \(until.rfc3339): the \(name) is not due", isDue: false))
         case .pending(let record):
             throw CommandFailure.refused(
                 "key \(record.kid) is pending: publish it, with native-sso key publish, or remove it, with native-sso key remove"

@@ -152,8 +152,8 @@ extension KeyStepCommand {
         }
         guard let first = clients.first else { return }
         throw CommandFailure.refused(
-            "\(clients.count) client(s), among them \(first.id), sign with \(key.algorithm.rawValue): give them another "
-                + "--signing-algorithm or --id-token-algorithm first")
+            "\(clients.count.counted("client")), \(first.id) among them, \(clients.count == 1 ? "signs" : "sign") with "
+                + "\(key.algorithm.rawValue): first give another --signing-algorithm or --id-token-algorithm")
     }
 
     /// - Parameter families: How many are revoked; `nil`: none is looked for.
@@ -164,8 +164,12 @@ extension KeyStepCommand {
         return Plan(
             "\(Self.step.rawValue) the \(key.use.rawValue) key \(key.kid), which is \(key.state.rawValue)",
             consequences: retired + consequences(key) + (dependents?.words(for: key.use) ?? [])
-                + (families.map { ["\($0) live token families that depend on it are revoked: their apps log in again"] }
-                    ?? []))
+                + (families.map {
+                    [
+                        "\($0.counted("live token family", plural: "live token families")) that \($0 == 1 ? "depends" : "depend") "
+                            + "on it \($0 == 1 ? "is" : "are") revoked: their apps log in again"
+                    ]
+                } ?? []))
     }
 
     private func consequences(_ key: KeyRecord) -> [String] {

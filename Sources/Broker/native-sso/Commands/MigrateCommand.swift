@@ -94,6 +94,7 @@ private struct MigrationPlan: ObjectResult {
                     return ["", "-- \(migration.file)"] + text.map(String.init)
                 }
                 : [])
+            + (pending.isEmpty ? [] : ["Nothing was changed. To apply them: native-sso migrate up"])
     }
 
     func members(to json: inout JSONWriter) {
@@ -156,7 +157,7 @@ struct MigrateVerifyCommand: AsyncParsableCommand {
         }
         try options.output.show(table)
         throw CommandFailure.refused(
-            "the schema is not as the migrations make it: \(drift.count) difference\(drift.count == 1 ? "" : "s"), the first in "
+            "the schema is not as the migrations make it: \(drift.count.counted("difference")), the first in "
                 + "\(drift[0].object)")
     }
 }

@@ -74,12 +74,15 @@ struct ProviderSuspendCommand: AsyncParsableCommand {
         guard !suspended.contains(where: { $0.issuer == issuer }) else {
             throw CommandFailure.refused("\(issuer) is suspended already")
         }
+        let live = "\(impact.sessions.counted("live session")) of \(impact.users.counted("user"))"
         let plan = Plan(
             "suspend \(issuer)",
             consequences: [
                 "no user who logs in there gets in, and no app exchanges an id_token of it",
-                "sends no user to a login page: \(impact.sessions) live sessions of \(impact.users) users go on, with their "
-                    + "refreshes; to end them: native-sso session end --idp \(issuer)",
+                impact.sessions == 0
+                    ? "no session of it is live"
+                    : "sends no user to a login page: \(live) \(impact.sessions == 1 ? "goes" : "go") on, with refreshes; "
+                        + "to end what is live: native-sso session end --idp \(issuer)",
             ])
         try await execution.carryOut(plan, options) { try await $0.suspend(issuer, $1) }
     }
@@ -101,7 +104,9 @@ struct ProviderResumeCommand: AsyncParsableCommand {
         }
         let plan = Plan(
             "resume \(issuer)",
-            consequences: ["id_tokens and codes of it count again, also those from since \(found.suspendedAt.rfc3339)"])
+            consequences: [
+                "id_tokens and codes of it count again, also those issued since \(found.suspendedAt.rfc3339)"
+            ])
         try await execution.carryOut(plan, options) { try await $0.resume(issuer, $1) }
     }
 }

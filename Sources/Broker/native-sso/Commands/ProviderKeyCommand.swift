@@ -45,7 +45,9 @@ struct ProviderKeyRevokeCommand: AsyncParsableCommand {
         let keys = try await options.administer { try await $0.providerKeys(of: issuer) }
         let named = keys.filter { $0.thumbprint.hasSameOctets(as: key) || $0.kid?.hasSameOctets(as: key) == true }
         let thumbprints = Set(named.map(\.thumbprint))
-        guard let thumbprint = thumbprints.first else { throw CommandFailure.notFound("this key of \(issuer)") }
+        guard let thumbprint = thumbprints.first else {
+            throw CommandFailure.notFound("\(issuer) has published no key \(key); to see them: native-sso idp-key list")
+        }
         guard thumbprints.count == 1 else {
             throw CommandFailure.refused("the provider has used this kid for several keys; give the thumbprint")
         }

@@ -267,36 +267,43 @@ private struct RestoreCheck: Sendable {
 
     var plan: Plan {
         var lines: [String] = []
-        func add(_ count: Int, _ line: String) { if count > 0 { lines.append("\(count) \(line)") } }
+        func add(_ count: Int, _ noun: String, plural: String? = nil, _ rest: String) {
+            if count > 0 { lines.append("\(count.counted(noun, plural: plural)) \(rest)") }
+        }
         if let period {
             lines.append(
-                "the database lacks \(lost) events of the files, from \(period.lowerBound.rfc3339) to \(period.upperBound.rfc3339)"
+                "the database lacks \(lost.counted("event")) of the files, from \(period.lowerBound.rfc3339) to \(period.upperBound.rfc3339)"
             )
         }
-        add(sessions.count - mayReturn.intersection(sessions).count, "sessions to end: their users log in again")
+        add(sessions.count - mayReturn.intersection(sessions).count, "session", "to end: their users log in again")
         add(
             mayReturn.intersection(sessions).count,
-            "sessions to end that an app signed out: a new id_token begins another")
-        add(logouts.count, "logouts and security events of identity providers to repeat")
-        add(grants.subtracting(reused).count, "grants to revoke: their apps exchange again")
+            "session", "to end that an app signed out: a new id_token begins another")
+        add(
+            logouts.count, "logout or security event", plural: "logouts and security events",
+            "of identity providers to repeat")
+        add(grants.subtracting(reused).count, "grant", "to revoke: their apps exchange again")
         add(
             grants.intersection(reused).count,
-            "grants to revoke, whose refresh token was reused: their users log in again")
+            "grant", "to revoke, whose refresh token was reused: their users log in again")
         lines += devices.keys.map { "block the device \(Hexadecimal.encode($0.digest.octets)) of \($0.issuer)" }
             .sorted()
         lines += keys.map { "revoke the key \($0.thumbprint) of \($0.issuer)" }.sorted()
         lines += unknownKeys.map {
             "the key \($0.thumbprint) of \($0.issuer) is not in this database: if idp-key list shows it later, revoke it again"
         }.sorted()
-        add(done, "not live, or done before")
-        add(unknown, "not in this database: they began in the lost time, or are long over")
-        add(begun.subtracting(enrolled).count, "sessions began in the lost time: their apps exchange again")
-        add(enrolled.count, "enrolled logins are lost: their users log in again")
+        if done > 0 { lines.append("\(done.grouped) not live, or done before") }
+        if unknown > 0 {
+            lines.append("\(unknown.grouped) not in this database: begun in the lost time, or long over")
+        }
+        add(begun.subtracting(enrolled).count, "session", "began in the lost time: their apps exchange again")
+        add(enrolled.count, "enrolled login", "lost: their users log in again")
         lines += others.sorted { $0.key < $1.key }.map { "not repeated, look at them: \($0.value) \($0.key)" }
         let count = sessions.count + grants.count + devices.count + keys.count + logouts.count
         return Plan(
             lost == 0
-                ? "record that the database has every event of the files" : "repeat \(count) lost ends and blocks",
+                ? "record that the database has every event of the files"
+                : "repeat \(count.counted("lost end or block", plural: "lost ends and blocks"))",
             consequences: lines)
     }
 

@@ -38,6 +38,11 @@ struct RetentionSetCommand: RegistryCommand {
 
     mutating func validate() throws {
         if sessionDays == nil, auditDays == nil { throw ValidationError("Give --session-days, --audit-days or both.") }
+        // As the constraints of the table.
+        guard (90...3650).contains(sessionDays ?? 90) else {
+            throw ValidationError("--session-days is from 90 to 3650.")
+        }
+        guard (30...3650).contains(auditDays ?? 30) else { throw ValidationError("--audit-days is from 30 to 3650.") }
     }
 
     func result(_ registry: Administration) async throws -> Record {
@@ -70,10 +75,11 @@ struct SweepCommand: AsyncParsableCommand {
         Plan(
             "delete records whose retention period has passed",
             consequences: [
-                "\(report.sessions) sessions with their grants", "\(report.grants) revoked grants",
-                "\(report.devices) devices", "\(report.proofs) used proofs and codes",
-                "\(report.logouts) marks of users who logged out",
-                "\(report.auditMonths) months of the audit",
+                "\(report.sessions.counted("session")) with \(report.sessions == 1 ? "its" : "their") grants",
+                report.grants.counted("revoked grant"), report.devices.counted("device"),
+                report.proofs.counted("used proof or code", plural: "used proofs and codes"),
+                report.logouts.counted("mark of a user who logged out", plural: "marks of users who logged out"),
+                "\(report.auditMonths.counted("month")) of the audit",
             ])
     }
 }

@@ -320,20 +320,20 @@ struct SessionEndCommand: AsyncParsableCommand {
     }
 
     private func plan(_ impact: SessionImpact, _ live: [SessionRecord]) -> Plan {
-        let users = "\(impact.users) user\(impact.users == 1 ? "" : "s")"
-        let tokens = "\(impact.grants) grant\(impact.grants == 1 ? "" : "s") of apps end"
+        let users = impact.users.counted("user")
+        let tokens = "\(impact.grants.counted("grant")) of apps \(impact.grants == 1 ? "ends" : "end")"
         let first =
             sameLoginMayReturn
             ? "\(users): no login page, a later id_token of the same login is enough; \(tokens)"
             : "sends \(users) to a login page; \(tokens)"
         let named = live.map { session in
             "\(session.id) at \(session.issuer) of \(session.subject?.string ?? "an unknown user"), "
-                + "\(session.liveGrants) live grants"
+                + session.liveGrants.counted("live grant")
         }
         let rest = impact.sessions - Int64(named.count)
         return Plan(
-            "end \(impact.sessions) session\(impact.sessions == 1 ? "" : "s")",
-            consequences: [first] + named + (rest > 0 ? ["… and \(rest) others"] : []))
+            "end \(impact.sessions.counted("session"))",
+            consequences: [first] + named + (rest > 0 ? ["… and \(rest.counted("other"))"] : []))
     }
 }
 

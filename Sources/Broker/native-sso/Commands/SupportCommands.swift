@@ -149,13 +149,13 @@ struct SupportSessionEndCommand: AsyncParsableCommand {
         let found = execute ? ended.count : live.count
         guard found > 0 else { throw CommandFailure.notFound("no such session is live") }
         let users = Set(live.map(\.subject)).count
-        let names = execute ? ended.map(\.description) : live.map { "\($0.id) with \($0.clients.count) apps" }
+        let names = execute ? ended.map(\.description) : live.map { "\($0.id) with \($0.clients.count.counted("app"))" }
         let record: Record = [
             "ended": .flag(execute), "count": .number(Int64(found)), "sessions": .list(names),
         ]
         try options.output.show(record)
         if !execute {
-            let login = sameLoginMayReturn ? "no login page" : "a login page for \(users) user\(users == 1 ? "" : "s")"
+            let login = sameLoginMayReturn ? "no login page" : "a login page for \(users.counted("user"))"
             options.output.warn(["Nothing was changed. It would mean \(login). Add --execute to do it."])
         }
     }

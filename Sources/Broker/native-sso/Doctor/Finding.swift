@@ -40,8 +40,8 @@ struct DoctorReport: ObjectResult {
     var complaint: String? {
         let (failed, warnings) = (count(.failed), count(.warning))
         let parts = [
-            failed == 0 ? nil : "\(failed) check\(failed == 1 ? "" : "s") failed",
-            warnings == 0 ? nil : "\(warnings) warning\(warnings == 1 ? "" : "s")",
+            failed == 0 ? nil : "\(failed.counted("check")) failed",
+            warnings == 0 ? nil : warnings.counted("warning"),
         ].compactMap(\.self)
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }

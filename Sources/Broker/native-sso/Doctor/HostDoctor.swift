@@ -171,7 +171,11 @@ enum HostDoctor {
             isBehindUnnamed
             ? "plain_http: behind-proxy, and no trusted_proxies: all users share the limits of the proxy's address"
             : wide.isEmpty
-                ? "\(listener.trustedProxies.blocks.count) trusted proxies or blocks"
+                ? listener.trustedProxies.blocks.isEmpty
+                    ? "no proxy is trusted"
+                    : listener.trustedProxies.blocks.count.counted(
+                        "trusted address or block",
+                        plural: "trusted addresses or blocks")
                 : "trusted_proxies holds \(wide.count == 1 ? "a block" : "blocks") of 65,536 addresses or more"
         return [
             Finding(

@@ -84,7 +84,7 @@ struct ProviderDoctor {
         let without = provider.algorithms.filter { algorithm in !keys.keys.contains { $0.supports(algorithm) } }
         return finding(
             "keys", without.count < provider.algorithms.count, .failed,
-            "\(keys.keys.count) keys"
+            "\(keys.keys.count.counted("key"))"
                 + (without.isEmpty ? "" : ", none of them for \(names(without))"),
             expected: "a key for one of its algorithms",
             remedy: "correct algorithms of this identity provider, or configure the algorithm there")

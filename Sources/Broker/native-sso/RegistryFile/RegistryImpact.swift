@@ -90,7 +90,9 @@ struct RegistryImpact: Sendable {
             guard let count = scopes[scope.name], count.grants > 0 else {
                 return ["no exchange grants it any more; grants that have it keep it"]
             }
-            return ["no exchange grants it any more; \(count.words) that have it keep it"]
+            return [
+                "no exchange grants it any more; \(count.words) that \(count.grants == 1 ? "has it keeps" : "have it keep") it"
+            ]
         case .putScope, .removeScope: return ["an exchange may grant it without consent"]
         case .removeGroup(let group):
             guard let count = dissolved[group] else { return [] }
@@ -101,7 +103,7 @@ struct RegistryImpact: Sendable {
 
     /// A sentence about all steps; `nil`: no grant is touched.
     var total: String? {
-        let whose = "of \(Self.grouped(users)) user\(users == 1 ? "" : "s")"
+        let whose = "of \(users.counted("user"))"
         if endedInAll + refusedInAll > 0 {
             return "in all: \(Self.grants(endedInAll)) to end, \(Self.grants(refusedInAll)) to be refused, \(whose)"
         }
@@ -109,22 +111,13 @@ struct RegistryImpact: Sendable {
     }
 
     /// Such as `1,204 live grants`.
-    static func grants(_ count: Int64) -> String { "\(grouped(count)) live grant\(count == 1 ? "" : "s")" }
-
-    fileprivate static func grouped(_ count: Int64) -> String {
-        var (digits, text) = (String(count)[...], "")
-        while digits.count > 3 {
-            text = ",\(digits.suffix(3))\(text)"
-            digits = digits.dropLast(3)
-        }
-        return digits + text
-    }
+    static func grants(_ count: Int64) -> String { count.counted("live grant") }
 }
 
 extension LiveCount {
     /// Such as `1,204 live grants of 900 users`.
     var words: String {
-        "\(RegistryImpact.grants(grants)) of \(RegistryImpact.grouped(users)) user\(users == 1 ? "" : "s")"
+        "\(RegistryImpact.grants(grants)) of \(users.counted("user"))"
     }
 }
 

@@ -33,13 +33,13 @@ struct RegistryPlanReport: ObjectResult {
         // What is new is the file's own anyway.
         let count = plan.adopted.count - plan.steps.count { $0.action == .add || $0.action == .move }
         guard count > 0 else { return [] }
-        let things = count == 1 ? "1 thing that is" : "\(count) things that are"
+        let things = count.counted("thing that is", plural: "things that are")
         return ["\(plan.file) takes over \(things) registered: later, --prune may remove what its file has no more"]
     }
 
     private var end: String {
         if plan.isEmpty { return "nothing to change; serial \(serial)" }
-        let count = plan.steps.count == 1 ? "1 change" : "\(plan.steps.count) changes"
+        let count = plan.steps.count.counted("change")
         if let requestID { return "done: \(count); serial \(serial). In the audit: native-sso explain \(requestID)" }
         return "\(count) at serial \(serial). Nothing was changed. To do it: native-sso registry apply with --execute, "
             + "--serial \(serial) and --reason"
