@@ -241,7 +241,7 @@ struct RestoreCheckTests {
             let owner = ["NATIVE_SSO_DATABASE_URL": installation.cluster.connectionURI(database: restored)]
             let done = try await installation.run(
                 ["restore-check", journal, "--execute", "--reason", "restored"], environment: owner)
-            #expect(done.output.hasPrefix("done: repeat 1 lost ends and blocks\n"), "\(done.output)\(done.errors)")
+            #expect(done.output.hasPrefix("done: repeat 1 lost end or block\n"), "\(done.output)\(done.errors)")
             #expect(try await reused(in: restored) == "2\n")
             let again = try await installation.run(["restore-check", journal], environment: owner)
             #expect(again.output.hasPrefix("would repeat 0 lost ends and blocks\n"), "\(again.output)")
@@ -276,7 +276,7 @@ struct RestoreCheckTests {
             }
             let plan = try await check()
             for line in [
-                "would repeat 1 lost ends and blocks", "revoke the key \(known) of \(issuer)",
+                "would repeat 1 lost end or block", "revoke the key \(known) of \(issuer)",
                 "the key \(unknown) of \(issuer) is not in this database",
             ] { #expect(plan.contains(line), "\(plan)") }
             #expect(!plan.contains("began in the lost time"), "\(plan)")
