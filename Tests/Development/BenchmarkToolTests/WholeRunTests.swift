@@ -18,7 +18,7 @@ import Testing
             try BuildProducts.path(of: "native-sso-bench"),
             [
                 "--rounds", "1", "--seconds", "0.2", "--logins", "200", "--connections", "3", "--callers", "2",
-                "--dpop", "--algorithms", "RS256:ES256", "--sessions", "10000", "--sessions", "20000", "--directory",
+                "--dpop", "--algorithms", "RS256:ES256", "--sessions", "2000", "--sessions", "4000", "--directory",
                 directory.path,
             ], environment: ["NATIVE_SSO_BENCH_COMMIT": "abc"], log: log, within: .seconds(540))
         try #require(result.status == 0, "\(result.errors)")

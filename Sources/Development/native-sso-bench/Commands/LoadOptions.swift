@@ -82,8 +82,8 @@ struct ScaleOptions: ParsableArguments {
     var large = false
 
     mutating func validate() throws {
-        guard sizes.allSatisfy({ (10_000...100_000_000).contains($0) }) else {
-            throw ValidationError("--sessions is between 10000 and 100000000")
+        guard sizes.allSatisfy({ (1000...100_000_000).contains($0) }) else {
+            throw ValidationError("--sessions is between 1000 and 100000000")
         }
     }
 
