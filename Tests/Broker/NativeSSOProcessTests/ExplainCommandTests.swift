@@ -162,7 +162,7 @@ struct ExplainCommandTests {
     @Test func `what it cannot know it says, by its exit status, too`() async throws {
         try await Installation.withSchema { installation in
             let unknown = try await installation.run(["explain", "01900000-0000-7000-8000-000000000000"])
-            #expect(unknown.status == 1 && unknown.errors.contains("the log of the broker has every request"))
+            #expect(unknown.status == 1 && unknown.errors.contains("the broker's log has every request"))
             for wrong in [
                 ["explain"], ["explain", "x"], ["explain", "--from", "app1"], ["explain", "--to", "app1"],
                 ["explain", "--sid", "s-1"], ["explain", "--to", "app1", "--sid", "s-1", "--sub", "user"],
