@@ -12,6 +12,9 @@ actor OperatorTerminal {
     private let input: FileHandle
     private let provider: DevelopmentProvider
     private let publicPort: UInt16
+    private let internalPort: UInt16
+    private let cluster: PrivateCluster
+    private let database: String
     private var names: TranscriptNames
     /// By user: what the login left in the keychain that the apps share.
     private var logins: [String: BrowserLogin.Outcome] = [:]
@@ -38,7 +41,9 @@ actor OperatorTerminal {
             at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         provider = try DevelopmentProvider(algorithm: "ES256", hashMode: "left_half", apps: ["app-one"])
         let ports = try LoopbackPort.free(2)
-        publicPort = ports[0]
+        (publicPort, internalPort) = (ports[0], ports[1])
+        self.cluster = cluster
+        self.database = database
         names = TranscriptNames([
             ("127.0.0.1:\(cluster.port)/\(database)", "127.0.0.1:5432/native_sso"),
             ("127.0.0.1:\(cluster.port)", "127.0.0.1:5432"), ("127.0.0.1:\(provider.port)", "127.0.0.1:9000"),
@@ -148,16 +153,40 @@ actor OperatorTerminal {
     }
 
     private func ask(_ form: TokenForm, by app: String) async throws -> [String] {
-        // Brokers hear of a change at once, through the database, but not before the command that made it has ended.
-        try await Task.sleep(for: .seconds(1))
+        try await untilBrokerKnowsWhatIsSuspended()
         let answer = try await HTTPRequest.token(form.parameters).send(to: publicPort)
         if let token = answer.json?.string("refresh_token") { refreshTokens[app] = token }
         let said =
             answer.status == 200
             ? "tokens" : "\(answer.error ?? "-"): \(answer.json?.string("error_description") ?? "-")"
-        // The broker records refusals after it has answered.
-        if answer.status != 200 { try await Task.sleep(for: .seconds(1)) }
+        // The broker records refusals after it has answered, and an outage not at all.
+        if (400...499).contains(answer.status) { try await untilRecorded(answer.requestID) }
         return ["\(answer.status) \(said) (X-Request-Id: \(answer.requestID))"]
+    }
+
+    /// A command ends when the database has its change. The broker hears of it a moment later.
+    private nonisolated func untilBrokerKnowsWhatIsSuspended() async throws {
+        let keys = try await count("signing_key WHERE suspended_at IS NOT NULL")
+        let issuer = provider.issuer
+        let providers = try await count("suspended_provider WHERE issuer = '\(issuer)'")
+        _ = try await eventually("the broker knows \(keys) suspended keys, \(providers) providers") {
+            let metrics = try await HTTPRequest("GET", "/metrics").send(to: internalPort).text
+            let isKnown =
+                metrics.contains("native_sso_keys_suspended \(keys)\n")
+                && metrics.contains("native_sso_idp_suspended{issuer=\"\(issuer)\"} \(providers)\n")
+            return isKnown ? true : nil
+        }
+    }
+
+    private nonisolated func untilRecorded(_ requestID: String) async throws {
+        _ = try await eventually("the audit has \(requestID)") {
+            try await count("audit_line WHERE request_id = '\(requestID)'") > 0 ? true : nil
+        }
+    }
+
+    private nonisolated func count(_ rows: String) async throws -> Int {
+        let answer = try await cluster.psql("SELECT count(*) FROM native_sso.\(rows)", database: database)
+        return Int(answer.dropLast()) ?? 0
     }
 
     /// What `walkthrough.txt` does up to its broker.
