@@ -73,8 +73,12 @@ package struct Migrator: Sendable {
 
     /// The files to apply, unless that would skip a release.
     func missing(_ pool: ConnectionPool) async throws(MigratorError) -> (pending: [Migration], isNew: Bool) {
-        let history = try await history(pool)
-        if history.applied.isEmpty { try await refuseForeignSchema(pool) }
+        var history = try await history(pool)
+        if history.applied.isEmpty, try await isSchemaInUse(pool) {
+            // Another migrator may have begun between the two looks.
+            history = try await self.history(pool)
+            guard !history.applied.isEmpty else { throw .foreignSchema }
+        }
         let pending = try history.pending(of: migrations)
         try history.refuseSkip(by: pending)
         return (pending, history.applied.isEmpty)
@@ -108,15 +112,13 @@ package struct Migrator: Sendable {
         return try SchemaHistory(try transaction.query(SchemaHistory.statement))
     }
 
-    /// Throws if a schema of this name holds something, but no record of migrations.
-    private func refuseForeignSchema(_ pool: ConnectionPool) async throws(MigratorError) {
+    /// Whether a schema of this name holds anything but the record of migrations.
+    private func isSchemaInUse(_ pool: ConnectionPool) async throws(MigratorError) -> Bool {
         do throws(PostgresError) {
-            let found = try await pool.query(MigratorSQL.findForeign)
-            guard let row = found.first, try row.bool(0) else { return }
+            return try await pool.query(MigratorSQL.findForeign).first?.bool(0) ?? false
         } catch {
             throw .database(error)
         }
-        throw .foreignSchema
     }
 
     private enum Step {
