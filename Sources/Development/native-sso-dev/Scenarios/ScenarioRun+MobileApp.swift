@@ -111,28 +111,30 @@ extension ScenarioRun {
         let app = SampleApp.mobile
         let login = try await logIn(app)
         let token = login.tokens.accessToken
-        step("14", "the server refuses: no token")
-        try await call(.a, with: nil, by: app, expecting: 401)
-        step("14", "the server refuses: a changed signature")
-        try await call(.a, with: Self.bent(token), by: app, expecting: 401)
-        step("14", "the server refuses: a key that the JWKS does not have, looked up once more")
-        try await call(.a, with: Self.withUnknownKey(token), by: app, expecting: 401)
-        step("14", "the server refuses: an id_token")
-        try await call(.a, with: login.tokens.idToken, by: app, expecting: 401)
+        let refused: [(what: String, token: Credential?)] = [
+            ("no token", nil), ("a changed signature", Self.bent(token)),
+            ("a key that the JWKS does not have, looked up once more", Self.withUnknownKey(token)),
+            ("an id_token", login.tokens.idToken),
+        ]
+        for (what, token) in refused {
+            step("14", "the server refuses: \(what)")
+            try await call(.a, with: token, by: app, expecting: 401)
+        }
         step("14", "a token for ServerB alone is refused by ServerA")
         let forB = try await logIn(app, scope: "openid \(SampleAPI.b.scope)" + profile.extraScope).tokens.accessToken
         try await call(.a, with: forB, by: app, expecting: 401)
         try await call(.b, with: forB, by: app)
         step("14", "a token of the broker for ServerA, without its scope, is refused by ServerA: insufficient_scope")
-        let narrow = try await endpoint(of: app, atBroker: true).exchange(
-            login.shared, issuer: sharedIssuer, scope: "openid profile")
-        try await call(.a, with: narrow.accessToken, by: app, expecting: 403)
+        try await call(.a, with: brokerToken(login, scope: "openid profile"), by: app, expecting: 403)
         step("14", "ServerA and ServerB take the tokens of both issuers: the IdP's and the broker's")
-        let broad = try await endpoint(of: app, atBroker: true).exchange(login.shared, issuer: sharedIssuer)
-        for api in SampleAPI.all {
-            try await call(api, with: token, by: app)
-            try await call(api, with: broad.accessToken, by: app)
+        for token in [token, try await brokerToken(login)] {
+            for api in SampleAPI.all { try await call(api, with: token, by: app) }
         }
+    }
+
+    private func brokerToken(_ login: Login, scope: String? = nil) async throws -> Credential {
+        let broker = endpoint(of: login.app, atBroker: true)
+        return try await broker.exchange(login.shared, issuer: sharedIssuer, scope: scope).accessToken
     }
 
     /// Another character in the signature.
