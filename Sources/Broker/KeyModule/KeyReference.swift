@@ -51,8 +51,12 @@ enum KeyReference: Hashable {
 
 /// A MAC key in any provider: HMAC-SHA-256, RFC 2104.
 package protocol MessageAuthenticator: Sendable {
-    /// The tag of `message`, 32 octets. A key in this process answers without waiting.
-    func tag(_ message: [UInt8]) async throws(KeyError) -> [UInt8]
+    /// The tag of `message`, 32 octets.
+    func beginTag(_ message: [UInt8]) -> Pending<[UInt8], KeyError>
+}
+
+extension MessageAuthenticator {
+    package func tag(_ message: [UInt8]) async throws(KeyError) -> [UInt8] { try await beginTag(message).value }
 }
 
 /// A private signing key in any provider.
@@ -66,5 +70,11 @@ package protocol SigningKey: Sendable {
     var failure: KeyError? { get }
 
     /// The signature of `message` in JWS form, RFC 7518 §3.3 to §3.5.
-    func signature(over message: [UInt8]) async throws(KeyError) -> [UInt8]
+    func beginSignature(over message: [UInt8]) -> Pending<[UInt8], KeyError>
+}
+
+extension SigningKey {
+    package func signature(over message: [UInt8]) async throws(KeyError) -> [UInt8] {
+        try await beginSignature(over: message).value
+    }
 }

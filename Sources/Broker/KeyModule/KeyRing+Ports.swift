@@ -2,16 +2,21 @@ package import JOSE
 package import NativeSSO
 
 extension KeyRing: TokenSigner {
-    package func sign(payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm) async throws(PortError) -> String {
-        guard let signer = try loaded().signers[algorithm] else { throw .noActiveKey(for: .accessToken, algorithm) }
-        do throws(KeyError) {
-            let start = ContinuousClock.now
-            let token = try await signer.sign(payload, type: type)
-            count(signatureBy: signer.kid, in: signer.provider, ContinuousClock.now - start)
-            return token
+    package func beginSigning(
+        _ payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm
+    ) -> Pending<String, PortError> {
+        let signer: TokenSigning
+        do throws(PortError) {
+            guard let found = try loaded().signers[algorithm] else { throw .noActiveKey(for: .accessToken, algorithm) }
+            signer = found
         } catch {
-            count(signatureBy: signer.kid, in: signer.provider, nil)
-            throw PortError(error)
+            return .done(.failure(error))
+        }
+        let start = ContinuousClock.now
+        return signer.begin(payload, type: type).then { [self] result in
+            let isSigned = (try? result.get()) != nil
+            count(signatureBy: signer.kid, in: signer.provider, isSigned ? ContinuousClock.now - start : nil)
+            return result.mapError(PortError.init)
         }
     }
 
@@ -55,19 +60,29 @@ extension KeyRing: RefreshTokenAuthenticator {
         if let kid = try loaded().refreshTokenKID { try checkNotSuspended(kid) }
     }
 
-    package func tag(_ message: [UInt8], keyID: UInt8) async throws(PortError) -> [UInt8]? {
-        // An unknown or removed id: all its tokens are invalid. An id whose key failed to load: undecided.
+    package func beginTag(_ message: [UInt8], keyID: UInt8) -> Pending<[UInt8]?, PortError> {
+        do throws(PortError) {
+            guard let key = try refreshTokenKey(keyID) else { return .done(.success(nil)) }
+            return key.beginTag(message).then { result in result.map { $0 }.mapError(PortError.init) }
+        } catch {
+            return .done(.failure(error))
+        }
+    }
+
+    /// `nil`: the id is unknown or removed, and all its tokens are invalid. If its key could not be loaded, that is
+    /// undecided: throws an outage.
+    private func refreshTokenKey(_ id: UInt8) throws(PortError) -> (any MessageAuthenticator)? {
         let keys = try loaded()
-        guard let known = keys.refreshTokenKeys[keyID] else {
+        guard let known = keys.refreshTokenKeys[id] else {
             guard !keys.lacksRefreshTokenKeys else {
                 throw .outage(Outage(.keyModule, "a refresh-token key is of a kind that this version does not know"))
             }
             return nil
         }
         guard let key = known else {
-            throw .outage(Outage(.keyModule, "the refresh-token key \(keyID) could not be loaded"))
+            throw .outage(Outage(.keyModule, "the refresh-token key \(id) could not be loaded"))
         }
-        return try await .hmac(message, under: key)
+        return key
     }
 }
 

@@ -125,16 +125,20 @@ struct TokenSigning: Sendable {
     var failure: KeyError? { key.failure }
 
     /// The compact JWS of `payload`. RFC 7515 §7.1.
-    func sign(_ payload: [UInt8], type: JWTType) async throws(KeyError) -> String {
+    func begin(_ payload: [UInt8], type: JWTType) -> Pending<String, KeyError> {
         let header = headers[type] ?? Self.header(key.algorithm, type, kid)
-        var token: [UInt8] = []
-        token.reserveCapacity(header.count + payload.count * 4 / 3 + Self.room)
-        token.append(contentsOf: header)
-        Base64URL.append(payload, to: &token)
-        let signature = try await key.signature(over: token)
-        token.append(UInt8(ascii: "."))
-        Base64URL.append(signature, to: &token)
-        return String(decoding: token, as: UTF8.self)
+        var input: [UInt8] = []
+        input.reserveCapacity(header.count + payload.count * 4 / 3 + Self.room)
+        input.append(contentsOf: header)
+        Base64URL.append(payload, to: &input)
+        return key.beginSignature(over: input).then { [input] result in
+            result.map { signature in
+                var token = input
+                token.append(UInt8(ascii: "."))
+                Base64URL.append(signature, to: &token)
+                return String(decoding: token, as: UTF8.self)
+            }
+        }
     }
 
     /// In octets: the dots and the signature of a 3072-bit RSA key.

@@ -116,20 +116,24 @@ package struct RefreshToken: Hashable, Sendable {
 }
 
 extension RefreshToken {
-    func encoded(by keys: some RefreshTokenAuthenticator) async throws(PortError) -> String {
-        let keyID = try keys.currentKeyID
+    func encoded(by keys: some RefreshTokenAuthenticator) -> Pending<String, PortError> {
+        let keyID: UInt8
+        do throws(PortError) { keyID = try keys.currentKeyID } catch { return .done(.failure(error)) }
         var token = Self.prefix + CollectionOfOne(keyID)
         token += grantID.octets
         for shift in stride(from: 24, through: 0, by: -8) {
             token.append(UInt8(truncatingIfNeeded: generation >> shift))
         }
-        guard let tag = try await keys.tag(token, keyID: keyID) else {
-            throw .broken("the current refresh-token key is not in the key ring")
+        return keys.beginTag(token, keyID: keyID).then { [token] result in
+            result.flatMap { tag in
+                guard let tag else {
+                    return .failure(.broken("the current refresh-token key is not in the key ring"))
+                }
+                var text = Self.prefix
+                Base64URL.append(token[Self.prefix.count...] + tag, to: &text)
+                return .success(String(decoding: text, as: UTF8.self))
+            }
         }
-        token += tag
-        var text = Self.prefix
-        Base64URL.append(token[Self.prefix.count...], to: &text)
-        return String(decoding: text, as: UTF8.self)
     }
 
     /// Reads a presented token; the tag is checked here, before any database is asked.

@@ -32,7 +32,7 @@ package struct TokenMint: Sendable {
         guard let sessionID = asked.idToken.sessionID else { throw .broken("an exchange of an id_token without sid") }
         return try await answer(
             asked, claims,
-            refreshToken: asked.request.hasRefreshToken ? try await refreshToken(grant.id, grant.generation) : nil,
+            refreshToken: asked.request.hasRefreshToken ? refreshToken(grant.id, grant.generation) : nil,
             idToken: client.issuesIDToken
                 ? claims.siblingIDToken(in: sessionID, on: device, hashFunction: try hashFunction(for: client))
                 : nil)
@@ -63,16 +63,16 @@ package struct TokenMint: Sendable {
 
     /// - Parameter idToken: The claims of the id_token; `nil`: the answer has none.
     private func answer(
-        _ asked: Admission, _ claims: AccessTokenClaims, refreshToken: String? = nil, idToken: [UInt8]?
+        _ asked: Admission, _ claims: AccessTokenClaims, refreshToken: Pending<String, PortError>? = nil,
+        idToken: [UInt8]?
     ) async throws(PortError) -> TokenAnswer {
         let client = asked.request.client
-        var signed: String?
-        if let idToken { signed = try await sign(idToken, .idToken, for: client) }
+        let signed = idToken.map { sign($0, .idToken, for: client) }
+        let accessToken = sign(claims.json, .accessToken, for: client)
         return TokenAnswer(
-            accessToken: try await sign(claims.json, .accessToken, for: client), issued: .accessToken,
-            isBound: claims.key != nil, expiresIn: claims.expiresAt.since(claims.issuedAt),
-            scope: claims.scope.description, refreshToken: refreshToken,
-            idToken: signed)
+            accessToken: try await accessToken.value, issued: .accessToken, isBound: claims.key != nil,
+            expiresIn: claims.expiresAt.since(claims.issuedAt), scope: claims.scope.description,
+            refreshToken: try await refreshToken?.value, idToken: try await signed?.value)
     }
 
     /// The answer to a refresh: the successor of the presented token. RFC 6749 §6.
@@ -93,10 +93,11 @@ package struct TokenMint: Sendable {
             issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: end, at: now),
             scope: scope, login: family.login, session: family.session.id, key: key,
             copied: family.claims.only(client.copiedClaims))
+        let refreshToken = refreshToken(asked.token.grantID, successor)
+        let accessToken = sign(claims.json, .accessToken, for: client)
         return TokenAnswer(
-            accessToken: try await sign(claims.json, .accessToken, for: client), isBound: key != nil,
-            expiresIn: claims.expiresAt.since(now), scope: scope.description,
-            refreshToken: try await refreshToken(asked.token.grantID, successor))
+            accessToken: try await accessToken.value, isBound: key != nil, expiresIn: claims.expiresAt.since(now),
+            scope: scope.description, refreshToken: try await refreshToken.value)
     }
 
     /// The answer to an enrolment. The id_token expires with the IdP's id_token or with the session, whichever is
@@ -107,7 +108,7 @@ package struct TokenMint: Sendable {
     ) async throws(PortError) -> TokenAnswer {
         let claims = try claims(request, idToken, session, device, accessToken, at: now)
         // RFC 8693 §2.2.1 puts every issued token in `access_token`; Native SSO §3.3 puts it in `id_token`.
-        let token = try await sign(claims.json, .idToken, for: request.client)
+        let token = try await sign(claims.json, .idToken, for: request.client).value
         return TokenAnswer(
             accessToken: token, issued: .idToken, expiresIn: claims.expiresAt.since(now),
             scope: request.scope?.description, idToken: token,
@@ -163,8 +164,13 @@ package struct TokenMint: Sendable {
         for type in [JWTType.accessToken, .idToken] { _ = try signer.algorithm(client.algorithm(of: type)) }
     }
 
-    private func sign(_ claims: [UInt8], _ type: JWTType, for client: Client) async throws(PortError) -> String {
-        try await signer.sign(payload: claims, type: type, algorithm: try signer.algorithm(client.algorithm(of: type)))
+    private func sign(_ claims: [UInt8], _ type: JWTType, for client: Client) -> Pending<String, PortError> {
+        do throws(PortError) {
+            let algorithm = try signer.algorithm(client.algorithm(of: type))
+            return signer.beginSigning(claims, type: type, algorithm: algorithm)
+        } catch {
+            return .done(.failure(error))
+        }
     }
 
     private func hashFunction(for client: Client) throws(PortError) -> TokenHashFunction {
@@ -175,8 +181,8 @@ package struct TokenMint: Sendable {
         try await RefreshToken.decode(refreshToken, by: refreshTokens)
     }
 
-    private func refreshToken(_ grantID: UniqueID, _ generation: Int32) async throws(PortError) -> String {
-        try await RefreshToken(grantID: grantID, generation: generation).encoded(by: refreshTokens)
+    private func refreshToken(_ grantID: UniqueID, _ generation: Int32) -> Pending<String, PortError> {
+        RefreshToken(grantID: grantID, generation: generation).encoded(by: refreshTokens)
     }
 
     /// Never beyond the end of the grant or of its session.

@@ -23,7 +23,7 @@ struct RevocationEndpointTests {
     }
 
     private static func refreshToken(_ broker: TestBroker, _ generation: Int32 = 3) async throws -> String {
-        try await RefreshToken(grantID: grant, generation: generation).encoded(by: broker.domain.macKeys)
+        try await RefreshToken(grantID: grant, generation: generation).encoded(by: broker.domain.macKeys).value
     }
 
     /// Sends a request and expects its end to be reported, and one line in the log.

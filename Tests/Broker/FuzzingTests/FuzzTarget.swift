@@ -149,7 +149,7 @@ extension Readers {
     }
 
     private static func encode(_ token: RefreshToken) throws -> String {
-        try atOnce { try await token.encoded(by: keys) }
+        try atOnce { try await token.encoded(by: keys).value }
     }
 
     /// The result of a call that never waits.

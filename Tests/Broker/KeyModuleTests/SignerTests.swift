@@ -45,16 +45,22 @@ struct SlowProvider: KeyProvider {
         let algorithm: KeyAlgorithm
         var failure: KeyError? { nil }
 
-        func signature(over message: [UInt8]) async throws(KeyError) -> [UInt8] {
-            try? await Task.sleep(for: pause)
-            guard let signing else { throw .cryptography("no key") }
-            return try await signing.signature(over: message)
+        func beginSignature(over message: [UInt8]) -> Pending<[UInt8], KeyError> {
+            later(signing?.beginSignature(over: message))
         }
 
-        func tag(_ message: [UInt8]) async throws(KeyError) -> [UInt8] {
-            try? await Task.sleep(for: pause)
-            guard let mac else { throw .cryptography("no key") }
-            return try await mac.tag(message)
+        func beginTag(_ message: [UInt8]) -> Pending<[UInt8], KeyError> { later(mac?.beginTag(message)) }
+
+        private func later(_ made: Pending<[UInt8], KeyError>?) -> Pending<[UInt8], KeyError> {
+            .coming {
+                try? await Task.sleep(for: pause)
+                do throws(KeyError) {
+                    guard let made else { throw .cryptography("no key") }
+                    return .success(try await made.value)
+                } catch {
+                    return .failure(error)
+                }
+            }
         }
     }
 

@@ -50,13 +50,15 @@ final class KMSSigningKey: SigningKey {
 
     var failure: KeyError? { outage.failure }
 
-    func signature(over message: [UInt8]) async throws(KeyError) -> [UInt8] {
-        if let failure { throw failure }
-        do throws(KeyError) {
-            return try await signatureOfKMS(message)
-        } catch {
-            outage.open(error, of: self) { key throws(KeyError) in try await key.sign() }
-            throw error
+    func beginSignature(over message: [UInt8]) -> Pending<[UInt8], KeyError> {
+        if let failure { return .done(.failure(failure)) }
+        return .coming { [self] in
+            do throws(KeyError) {
+                return .success(try await signatureOfKMS(message))
+            } catch {
+                outage.open(error, of: self) { key throws(KeyError) in try await key.sign() }
+                return .failure(error)
+            }
         }
     }
 

@@ -1,4 +1,5 @@
 import COpenSSL
+package import NativeSSO
 import StrictCoding
 
 /// HMAC-SHA-256 without a key; each tag uses a copy. Looking up HMAC and SHA-256 by name for each tag, as OpenSSL's
@@ -74,10 +75,14 @@ package struct MACKey: MessageAuthenticator, Redacted {
     }
 
     /// The tag of `message`, 32 octets.
-    package func tag(_ message: [UInt8]) throws(KeyError) -> [UInt8] {
+    private func code(of message: [UInt8]) throws(KeyError) -> [UInt8] {
         let tag = unsafe secret.withUnsafeBytes { secret in unsafe HMACTemplate.sha256?.tag(message, key: secret) }
         guard let tag else { throw .openSSL("EVP_MAC") }
         return tag
+    }
+
+    package func beginTag(_ message: [UInt8]) -> Pending<[UInt8], KeyError> {
+        Pending { () throws(KeyError) in try code(of: message) }
     }
 
     /// Its tag names a key, in a file or in a token.
@@ -86,6 +91,6 @@ package struct MACKey: MessageAuthenticator, Redacted {
     /// Identifies the key without revealing it, so that brokers with different files notice. The tag of a fixed text
     /// in base64url.
     func checkValue() throws(KeyError) -> String {
-        Base64URL.encode(try tag(Self.checkMessage))
+        Base64URL.encode(try code(of: Self.checkMessage))
     }
 }

@@ -1,5 +1,6 @@
 import CPKCS11
 import Dispatch
+import NativeSSO
 import Synchronization
 
 /// Where a PKCS#11 token is.
@@ -83,25 +84,40 @@ enum TokenModule {
 /// After a failure it refuses all calls at once, so that nothing is written for a token that cannot be signed. It tries to
 /// connect again after 0.5 s, then at growing distances of at most 4 s. A refused PIN is never tried again.
 package final class Token: Sendable {
+    private typealias Call = (number: UInt32, body: @Sendable (TokenSession) throws(TokenDefect) -> [UInt8])
+
+    private struct Work {
+        var waiting: [Call] = []
+        var running = 0
+        var count: Int { waiting.count + running }
+    }
+
     private struct State {
         var failure: TokenDefect?
         var pause = 0
-        /// Calls that wait or run, for each session.
-        var load: [Int]
+        /// For each session.
+        var work: [Work]
+        /// The usual time of a call.
+        var usual = Token.patience
     }
 
     let settings: TokenSettings
     private let lanes: [Lane]
     private let state: Mutex<State>
+    private let calls: OpenCalls<TokenDefect>
 
     /// Calls that may wait for one session.
     private static let mostWaiting = 64
-    private static let deadline = DispatchTimeInterval.seconds(5)
+    private static let patience = Duration.seconds(5)
+    /// To wake one more session costs more than to wait for this many calls of a token that is as quick as this.
+    private static let quick = (calls: 16, time: Duration.microseconds(500))
 
     package init(_ settings: TokenSettings) {
         self.settings = settings
         lanes = (0..<settings.sessions).map { Lane(settings, number: $0) }
-        state = Mutex(State(load: Array(repeating: 0, count: settings.sessions)))
+        state = Mutex(State(work: Array(repeating: Work(), count: settings.sessions)))
+        calls = OpenCalls(patience: Self.patience, most: settings.sessions * Self.mostWaiting, late: .noAnswer)
+        calls.watch(for: self) { token in token.state.withLock { $0.usual = Self.patience } }
     }
 
     /// Why calls are refused now; `nil`: the token works, as far as the last call says.
@@ -110,32 +126,64 @@ package final class Token: Sendable {
     /// How often a session was opened, or tried to be.
     var logins: Int { lanes.reduce(0) { $0 + $1.logins.load(ordering: .relaxed) } }
 
-    /// Runs `body` with the session that has the least to do.
+    /// Runs `body` with a session, and returns what it makes.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (TokenSession) throws(TokenDefect) -> Value
     ) async throws(KeyError) -> Value {
-        let place = state.withLock { state -> Result<Int, TokenDefect> in
-            if let failure = state.failure { return .failure(failure) }
-            guard let least = state.load.indices.min(by: { state.load[$0] < state.load[$1] }),
-                state.load[least] < Self.mostWaiting
-            else { return .failure(.busy) }
-            state.load[least] += 1
-            return .success(least)
+        let made = Made<Value>()
+        _ = try await begin { session throws(TokenDefect) in
+            let value = try body(session)
+            made.value.withLock { $0 = value }
+            return []
+        }.value
+        guard let value = made.value.withLock({ $0 }) else { throw .token(.noAnswer) }
+        return value
+    }
+
+    private final class Made<Value: Sendable>: Sendable {
+        let value = Mutex<Value?>(nil)
+    }
+
+    /// Runs `body` with the session that has the least to do, or, if the token is quick, with one that is awake.
+    func begin(
+        _ body: @escaping @Sendable (TokenSession) throws(TokenDefect) -> [UInt8]
+    ) -> Pending<[UInt8], KeyError> {
+        if let failure { return .done(.failure(.token(failure))) }
+        let begun = state.withLock { state -> (number: UInt32, sleeping: Int?)? in
+            let room = state.usual < Self.quick.time ? Self.quick.calls : 1
+            let lane =
+                state.work.indices.first { state.work[$0].count < room }
+                ?? state.work.indices.min { state.work[$0].count < state.work[$1].count } ?? 0
+            guard state.work[lane].count < Self.mostWaiting, let number = calls.begin() else { return nil }
+            defer { state.work[lane].waiting.append((number, body)) }
+            return (number, state.work[lane].count == 0 ? lane : nil)
         }
-        let number: Int
-        do throws(TokenDefect) { number = try place.get() } catch { throw .token(error) }
-        let result = await withCheckedContinuation {
-            (continuation: CheckedContinuation<Result<Value, TokenDefect>, Never>) in
-            let answer = Once(continuation)
-            DispatchQueue.global().asyncAfter(deadline: .now() + Self.deadline) { answer.give(.failure(.noAnswer)) }
-            lanes[number].queue.async { [self] in
-                let result = lanes[number].run(body)
-                state.withLock { $0.load[number] -= 1 }
-                if case .failure(let defect) = result, defect.endsSession { begin(failure: defect) }
-                answer.give(result)
+        guard let (number, sleeping) = begun else { return .done(.failure(.token(.busy))) }
+        if let sleeping { lanes[sleeping].queue.async { [self] in work(sleeping) } }
+        return .coming { [calls] in await calls.answer(to: number).mapError(KeyError.token) }
+    }
+
+    /// On the queue of the session, until nothing waits for it.
+    private func work(_ lane: Int) {
+        while true {
+            let taken = state.withLock { state in
+                let taken = state.work[lane].waiting
+                state.work[lane] = Work(running: taken.count)
+                return taken
             }
+            guard !taken.isEmpty else { return }
+            let start = ContinuousClock.now
+            for call in taken { calls.give(result(of: call, in: lane), to: call.number) }
+            let each = (ContinuousClock.now - start) / taken.count
+            state.withLock { $0.usual = ($0.usual * 3 + each) / 4 }
         }
-        do throws(TokenDefect) { return try result.get() } catch { throw .token(error) }
+    }
+
+    private func result(of call: Call, in lane: Int) -> Result<[UInt8], TokenDefect> {
+        if let failure, failure.concernsPIN { return .failure(failure) }
+        let result = lanes[lane].run(call.body)
+        if case .failure(let defect) = result, defect.endsSession { begin(failure: defect) }
+        return result
     }
 
     private func begin(failure: TokenDefect) {
@@ -196,21 +244,5 @@ private final class Lane: @unchecked Sendable {
             if error.endsSession { session = nil }
             return .failure(error)
         }
-    }
-}
-
-/// Gives one answer to a waiting task: the first one.
-private final class Once<Value: Sendable>: Sendable {
-    private let continuation: Mutex<CheckedContinuation<Value, Never>?>
-
-    init(_ continuation: CheckedContinuation<Value, Never>) {
-        self.continuation = Mutex(continuation)
-    }
-
-    func give(_ value: Value) {
-        continuation.withLock { waiting in
-            defer { waiting = nil }
-            return waiting
-        }?.resume(returning: value)
     }
 }

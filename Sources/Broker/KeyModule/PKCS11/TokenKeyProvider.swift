@@ -185,9 +185,9 @@ struct TokenMACKey: MessageAuthenticator {
     let label: String
     let token: Token
 
-    func tag(_ message: [UInt8]) async throws(KeyError) -> [UInt8] {
+    func beginTag(_ message: [UInt8]) -> Pending<[UInt8], KeyError> {
         let label = label
-        return try await token.perform { session throws(TokenDefect) in
+        return token.begin { session throws(TokenDefect) in
             guard try session.isMACKey(label) else { throw .wrongKind(label: label, expected: "HS256") }
             return try session.sign(message, CKM_SHA256_HMAC, nil, by: label)
         }
@@ -221,9 +221,9 @@ struct TokenSigningKey: SigningKey {
 
     var failure: KeyError? { token.failure.map(KeyError.token) }
 
-    func signature(over message: [UInt8]) async throws(KeyError) -> [UInt8] {
+    func beginSignature(over message: [UInt8]) -> Pending<[UInt8], KeyError> {
         let (label, kind) = (label, kind)
-        return try await token.perform { session throws(TokenDefect) in
+        return token.begin { session throws(TokenDefect) in
             try session.sign(
                 kind.hash?.digest(message) ?? message, kind.mechanism, kind.pssParameters, by: label)
         }

@@ -7,14 +7,7 @@ import Synchronization
 /// Without a connection it refuses all calls at once, so that nothing is written for a token that cannot be signed. It connects
 /// again after 0.1 s, then at growing distances of at most 2 s.
 package final class SignerClient: Sendable {
-    private struct Call {
-        let answer: CheckedContinuation<Result<[UInt8], SignerDefect>, Never>
-        let deadline: ContinuousClock.Instant
-    }
-
     private struct State {
-        var calls: [UInt32: Call] = [:]
-        var next: UInt32 = 0
         var outgoing: [UInt8] = []
         var isWriting = false
         /// `nil` until it was greeted.
@@ -26,60 +19,78 @@ package final class SignerClient: Sendable {
 
     let path: String
     private let deadline: Duration
+    private let calls: OpenCalls<SignerDefect>
     private let state = Mutex(State())
     private let reading = DispatchQueue(label: "signer answers")
     private let writing = DispatchQueue(label: "signer requests")
 
     private static let mostCalls = 8192
     private static let greetingSeconds = 2
-    private static let look: DispatchTimeInterval = .milliseconds(200)
 
     /// Connects in the background.
     package init(socket path: String, deadline: Duration = .seconds(3)) {
         self.path = path
         self.deadline = deadline
+        calls = OpenCalls(patience: deadline, most: Self.mostCalls, late: .noAnswer)
         reading.async { [weak self] in Self.connect(self, pauseMilliseconds: 100) }
-        lookAtDeadlines()
+        // A signer that gives no answer at all loses its connection, so that the next calls are refused at once.
+        calls.watch(for: self) { client in
+            let silent = client.state.withLock { state in
+                state.heard + client.deadline <= .now ? state.socket : nil
+            }
+            silent?.end()
+        }
     }
 
     /// Why calls are refused now; `nil`: the connection stands, or is being made for the first time.
     var failure: SignerDefect? { state.withLock { $0.failure } }
 
-    /// The result of one call. Throws within the deadline.
-    func call(_ operation: SignerProtocol.Operation, key: [UInt8], message: [UInt8]) async throws(KeyError) -> [UInt8] {
-        let result = await withCheckedContinuation {
-            (continuation: CheckedContinuation<Result<[UInt8], SignerDefect>, Never>) in
-            let call = Call(answer: continuation, deadline: .now + deadline)
-            let (refusal, mustWrite) = state.withLock { state -> (SignerDefect?, Bool) in
-                if let failure = state.failure { return (failure, false) }
-                guard state.calls.count < Self.mostCalls else {
-                    return (.busy("\(Self.mostCalls) calls wait"), false)
-                }
-                repeat { state.next &+= 1 } while state.calls[state.next] != nil
-                state.calls[state.next] = call
-                SignerRequest.append(state.next, operation, key: key, message: message, to: &state.outgoing)
-                defer { if state.socket != nil { state.isWriting = true } }
-                return (nil, state.socket != nil && !state.isWriting)
-            }
-            if let refusal { return continuation.resume(returning: .failure(refusal)) }
-            if mustWrite { writing.async { [self] in write() } }
+    /// Begins a call. Its request leaves when a result is waited for.
+    func begin(
+        _ operation: SignerProtocol.Operation, key: [UInt8], message: [UInt8] = []
+    ) -> Pending<[UInt8], KeyError> {
+        if let failure { return .done(.failure(.signer(failure))) }
+        guard let number = calls.begin() else {
+            return .done(.failure(.signer(.busy("\(Self.mostCalls) calls wait"))))
         }
-        do throws(SignerDefect) { return try result.get() } catch { throw .signer(error) }
+        state.withLock { state in
+            SignerRequest.append(number, operation, key: key, message: message, to: &state.outgoing)
+        }
+        return .coming { [self] in
+            await send()
+            return await calls.answer(to: number).mapError(KeyError.signer)
+        }
     }
 
-    private func write() {
-        while true {
-            let next = state.withLock { state -> (SignerSocket, [UInt8])? in
-                guard let socket = state.socket, !state.outgoing.isEmpty else {
-                    state.isWriting = false
-                    return nil
-                }
-                let octets = state.outgoing
-                state.outgoing = []
-                return (socket, octets)
+    /// Writes what waits. What else this thread has to do goes first, so that its requests leave in the same write.
+    private func send() async {
+        let isFirst = state.withLock { state in
+            guard state.socket != nil, !state.isWriting, !state.outgoing.isEmpty else { return false }
+            state.isWriting = true
+            return true
+        }
+        guard isFirst else { return }
+        await Task.yield()
+        while let (socket, octets) = next() {
+            let sent = socket.writeNow(octets)
+            // The signer is slower than this broker: wait elsewhere.
+            if sent < octets.count { return writing.async { [self] in write(octets[sent...], to: socket) } }
+        }
+    }
+
+    private func write(_ octets: ArraySlice<UInt8>, to socket: SignerSocket) {
+        if !socket.write(octets) { socket.end() }
+        while let (socket, octets) = next() { if !socket.write(octets[...]) { socket.end() } }
+    }
+
+    private func next() -> (SignerSocket, [UInt8])? {
+        state.withLock { state in
+            guard let socket = state.socket, !state.outgoing.isEmpty else {
+                state.isWriting = false
+                return nil
             }
-            guard let (socket, octets) = next else { return }
-            if !socket.write(octets) { socket.end() }
+            defer { state.outgoing = [] }
+            return (socket, state.outgoing)
         }
     }
 
@@ -107,7 +118,7 @@ package final class SignerClient: Sendable {
         var greeting: [UInt8] = []
         SignerProtocol.append(frame: SignerProtocol.greeting, [SignerProtocol.version], to: &greeting)
         // A signer that turns this broker away may have closed already, after it said why: read that.
-        _ = socket.write(greeting)
+        _ = socket.write(greeting[...])
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
         defer { unsafe buffer.deallocate() }
         var frames = FrameReader()
@@ -143,24 +154,21 @@ package final class SignerClient: Sendable {
     private func begin(_ socket: SignerSocket) {
         let mustWrite = state.withLock { state in
             (state.socket, state.failure, state.heard) = (socket, nil, .now)
-            state.isWriting = !state.outgoing.isEmpty
-            return state.isWriting
+            // Who still writes goes on with the new connection.
+            guard !state.isWriting, !state.outgoing.isEmpty else { return false }
+            state.isWriting = true
+            return true
         }
-        if mustWrite { writing.async { [self] in write() } }
+        if mustWrite { writing.async { [self] in write([], to: socket) } }
     }
 
     private func take(_ frame: ArraySlice<UInt8>) throws(SignerDefect) {
         guard frame.count >= 5, let status = SignerProtocol.Status(rawValue: frame[frame.startIndex + 4]) else {
             throw .nonsense("a frame that is not an answer")
         }
-        let call = state.withLock { state in
-            state.heard = .now
-            return state.calls.removeValue(forKey: SignerProtocol.number(frame.prefix(4)))
-        }
-        // After its deadline nobody waits for an answer.
-        guard let call else { return }
+        state.withLock { $0.heard = .now }
         let octets = Array(frame.dropFirst(5))
-        let text = String(decoding: octets.prefix(1024), as: UTF8.self)
+        var text: String { String(decoding: octets.prefix(1024), as: UTF8.self) }
         let result: Result<[UInt8], SignerDefect> =
             switch status {
             case .done: .success(octets)
@@ -169,31 +177,11 @@ package final class SignerClient: Sendable {
             case .outage: .failure(.outage(text))
             case .busy: .failure(.busy(text))
             }
-        call.answer.resume(returning: result)
+        calls.give(result, to: SignerProtocol.number(frame.prefix(4)))
     }
 
     private func lose(_ failure: SignerDefect) {
-        let calls = state.withLock { state in
-            defer { (state.calls, state.outgoing) = ([:], []) }
-            (state.socket, state.failure) = (nil, failure)
-            return Array(state.calls.values)
-        }
-        for call in calls { call.answer.resume(returning: .failure(failure)) }
-    }
-
-    /// A signer that gives no answer at all loses its connection, so that the next calls are refused at once.
-    private func lookAtDeadlines() {
-        DispatchQueue.global().asyncAfter(deadline: .now() + Self.look) { [weak self] in
-            guard let self else { return }
-            let now = ContinuousClock.now
-            let (late, silent) = state.withLock { state -> ([Call], SignerSocket?) in
-                let late = state.calls.filter { $0.value.deadline <= now }
-                for number in late.keys { state.calls[number] = nil }
-                return (Array(late.values), !late.isEmpty && state.heard + deadline <= now ? state.socket : nil)
-            }
-            for call in late { call.answer.resume(returning: .failure(.noAnswer)) }
-            silent?.end()
-            lookAtDeadlines()
-        }
+        state.withLock { state in (state.socket, state.failure, state.outgoing) = (nil, failure, []) }
+        calls.giveAll(.failure(failure))
     }
 }

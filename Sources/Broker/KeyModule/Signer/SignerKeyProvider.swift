@@ -21,7 +21,7 @@ package struct SignerKeyProvider: KeyProvider {
     package func destroy(_ record: KeyRecord) throws(KeyError) { throw .signer(.readOnly) }
 
     package func protection(of record: KeyRecord) async throws(KeyError) -> String {
-        _ = try await client.call(.load, key: SignerProtocol.name(of: record), message: [])
+        _ = try await client.begin(.load, key: SignerProtocol.name(of: record)).value
         return "in the signer process"
     }
 
@@ -32,7 +32,7 @@ package struct SignerKeyProvider: KeyProvider {
 
     package func publicKey(_ record: KeyRecord) async throws(KeyError) -> JSONWebKey {
         let name = SignerProtocol.name(of: record)
-        let json = try await client.call(.load, key: name, message: [])
+        let json = try await client.begin(.load, key: name).value
         guard let object = try? JSONReader.parse(json).object, let key = try? JSONWebKey(object) else {
             throw .signer(.nonsense("a result that is not a public key"))
         }
@@ -46,7 +46,7 @@ package struct SignerKeyProvider: KeyProvider {
     package func macKey(_ record: KeyRecord) async throws(KeyError) -> any MessageAuthenticator {
         guard record.use != .accessToken else { throw .algorithmDoesNotFit(record.algorithm, record.use) }
         let name = SignerProtocol.name(of: record)
-        _ = try await client.call(.load, key: name, message: [])
+        _ = try await client.begin(.load, key: name).value
         return SignerMACKey(name: name, client: client)
     }
 }
@@ -55,10 +55,12 @@ struct SignerMACKey: MessageAuthenticator {
     let name: [UInt8]
     let client: SignerClient
 
-    func tag(_ message: [UInt8]) async throws(KeyError) -> [UInt8] {
-        let tag = try await client.call(.tag, key: name, message: message)
-        guard tag.count == 32 else { throw .signer(.nonsense("a tag of \(tag.count) octets")) }
-        return tag
+    func beginTag(_ message: [UInt8]) -> Pending<[UInt8], KeyError> {
+        client.begin(.tag, key: name, message: message).then { result in
+            result.flatMap { tag in
+                tag.count == 32 ? result : .failure(.signer(.nonsense("a tag of \(tag.count) octets")))
+            }
+        }
     }
 }
 
@@ -79,17 +81,15 @@ final class SignerSigningKey: SigningKey {
 
     var failure: KeyError? { client.failure.map(KeyError.signer) ?? outage.failure }
 
-    func signature(over message: [UInt8]) async throws(KeyError) -> [UInt8] {
-        do throws(KeyError) {
-            return try await client.call(.sign, key: name, message: message)
-        } catch {
-            if case .signer(.outage) = error {
+    func beginSignature(over message: [UInt8]) -> Pending<[UInt8], KeyError> {
+        client.begin(.sign, key: name, message: message).then { [self] result in
+            if case .failure(let error) = result, case .signer(.outage) = error {
                 // Loading a key in a token makes a signature with it.
                 outage.open(error, of: self) { key throws(KeyError) in
-                    _ = try await key.client.call(.load, key: key.name, message: [])
+                    _ = try await key.client.begin(.load, key: key.name).value
                 }
             }
-            throw error
+            return result
         }
     }
 }

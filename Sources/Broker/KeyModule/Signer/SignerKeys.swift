@@ -68,52 +68,49 @@ final class SignerKeys: Sendable {
         }
     }
 
-    /// `nil`: the answer waits for the provider.
-    func answerAtOnce(_ request: SignerRequest, for user: UInt32) -> Answer? {
-        guard rate.charge(user) else { return (.busy, Array("more calls than signer.rate".utf8)) }
-        guard request.operation != .load, let loaded = state.withLock({ $0.keys[request.key] }) else { return nil }
-        if let reason = refusal(of: request, by: loaded) { return refuse(request, loaded.record, user, reason) }
-        do throws(KeyError) {
-            let octets: [UInt8]
-            switch loaded.key {
-            case .signing(let key as EVPSigningKey, _): octets = try key.signature(over: request.message)
-            case .mac(let key as MACKey): octets = try key.tag(request.message)
-            default: return nil
+    func begin(_ request: SignerRequest, for user: UInt32) -> Pending<Answer, Never> {
+        guard rate.charge(user) else { return .answered(.busy, "more calls than signer.rate") }
+        if request.operation != .load, let loaded = state.withLock({ $0.keys[request.key] }) {
+            return use(loaded, request, user)
+        }
+        guard let record = SignerProtocol.record(named: request.key) else {
+            return .answered(.refused, "the request names no key")
+        }
+        return .coming { [self] in
+            do throws(KeyError) {
+                let loaded = try await load(record, request.key)
+                guard request.operation == .load else {
+                    return .success(await use(loaded, request, user).value)
+                }
+                switch loaded.key {
+                case .signing(let signing, _): return .success((.done, signing.publicKey.json.octets))
+                case .published(let published): return .success((.done, published.json.octets))
+                case .mac: return .success((.done, []))
+                }
+            } catch {
+                return .success(failed(error, record))
             }
-            count(request, user)
-            return (.done, octets)
-        } catch {
-            return failed(error, loaded.record)
         }
     }
 
-    /// The same for what waits. The rate has counted it already.
-    func answer(_ request: SignerRequest, for user: UInt32) async -> Answer {
-        guard let record = SignerProtocol.record(named: request.key) else {
-            return (.refused, Array("the request names no key".utf8))
+    private func use(_ loaded: Loaded, _ request: SignerRequest, _ user: UInt32) -> Pending<Answer, Never> {
+        if let reason = refusal(of: request, by: loaded) {
+            report(.refused(user: user, kid: loaded.record.kid, reason: reason))
+            return .answered(.refused, reason)
         }
-        do throws(KeyError) {
-            let present = request.operation == .load ? nil : state.withLock { $0.keys[request.key] }
-            let loaded: Loaded
-            if let present { loaded = present } else { loaded = try await load(record, request.key) }
-            if request.operation == .load {
-                switch loaded.key {
-                case .signing(let signing, _): return (.done, signing.publicKey.json.octets)
-                case .published(let published): return (.done, published.json.octets)
-                case .mac: return (.done, [])
-                }
-            }
-            if let reason = refusal(of: request, by: loaded) { return refuse(request, record, user, reason) }
-            let octets: [UInt8]
+        let made: Pending<[UInt8], KeyError> =
             switch loaded.key {
-            case .signing(let key, _): octets = try await key.signature(over: request.message)
-            case .mac(let key): octets = try await key.tag(request.message)
-            case .published: throw .signer(.refused("the key is another replica's"))
+            case .signing(let key, _): key.beginSignature(over: request.message)
+            case .mac(let key): key.beginTag(request.message)
+            case .published: .done(.failure(.signer(.refused("the key is another replica's"))))
             }
-            count(request, user)
-            return (.done, octets)
-        } catch {
-            return failed(error, record)
+        return made.then { [self] result in
+            switch result {
+            case .success(let octets):
+                state.withLock { $0.counts[Use(user: user, name: request.key), default: 0] += 1 }
+                return .success((.done, octets))
+            case .failure(let error): return .success(failed(error, loaded.record))
+            }
         }
     }
 
@@ -160,17 +157,14 @@ final class SignerKeys: Sendable {
         }
     }
 
-    private func refuse(_ request: SignerRequest, _ record: KeyRecord, _ user: UInt32, _ reason: String) -> Answer {
-        report(.refused(user: user, kid: record.kid, reason: reason))
-        return (.refused, Array(reason.utf8))
-    }
-
     private func failed(_ error: KeyError, _ record: KeyRecord) -> Answer {
         report(.keyFailed(kid: record.kid, reason: error.description))
         return (error.isOutage ? .outage : .unusable, Array(error.description.utf8))
     }
+}
 
-    private func count(_ request: SignerRequest, _ user: UInt32) {
-        state.withLock { $0.counts[Use(user: user, name: request.key), default: 0] += 1 }
+extension Pending<SignerKeys.Answer, Never> {
+    static func answered(_ status: SignerProtocol.Status, _ text: String) -> Self {
+        .done(.success((status, Array(text.utf8))))
     }
 }

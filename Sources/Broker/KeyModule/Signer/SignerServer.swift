@@ -81,7 +81,7 @@ package final class SignerServer: Sendable {
         SignerProtocol.append(
             frame: SignerProtocol.greeting, [SignerProtocol.version], Array(reason.utf8), to: &octets)
         socket.limit(SignerSocket.sending, seconds: 1)
-        _ = socket.write(octets)
+        _ = socket.write(octets[...])
     }
 }
 
@@ -128,7 +128,7 @@ private final class SignerConnection: Sendable {
                         socket.limit(SignerSocket.receiving, seconds: 0)
                     }
                 }
-                guard answers.isEmpty || socket.write(answers) else { return "it does not read the answers" }
+                guard answers.isEmpty || socket.write(answers[...]) else { return "it does not read the answers" }
             }
             return isGreeted ? nil : "there was no greeting"
         } catch {
@@ -144,23 +144,26 @@ private final class SignerConnection: Sendable {
     }
 
     private func answer(_ request: SignerRequest, _ answers: inout [UInt8]) {
-        if let result = keys.answerAtOnce(request, for: user) { return append(result, to: request, &answers) }
-        guard waiting.add(1, ordering: .relaxed).newValue <= Self.mostWaiting else {
-            waiting.subtract(1, ordering: .relaxed)
-            return append((.busy, Array("\(Self.mostWaiting) calls wait".utf8)), to: request, &answers)
-        }
-        Task { [self] in
-            let result = await keys.answer(request, for: user)
-            waiting.subtract(1, ordering: .relaxed)
-            writing.async { [self] in
-                var answers: [UInt8] = []
-                append(result, to: request, &answers)
-                if !socket.write(answers) { socket.end() }
+        switch keys.begin(request, for: user) {
+        case .done(.success(let answer)): append(answer, to: request, &answers)
+        case .coming(let rest):
+            guard waiting.add(1, ordering: .relaxed).newValue <= Self.mostWaiting else {
+                waiting.subtract(1, ordering: .relaxed)
+                return append((.busy, Array("\(Self.mostWaiting) calls wait".utf8)), to: request, &answers)
+            }
+            Task { [self] in
+                let answer = await rest().get()
+                waiting.subtract(1, ordering: .relaxed)
+                writing.async { [self] in
+                    var answers: [UInt8] = []
+                    append(answer, to: request, &answers)
+                    if !socket.write(answers[...]) { socket.end() }
+                }
             }
         }
     }
 
-    private func append(_ result: SignerKeys.Answer, to request: SignerRequest, _ answers: inout [UInt8]) {
-        SignerProtocol.append(frame: request.number, [result.status.rawValue], result.octets, to: &answers)
+    private func append(_ answer: SignerKeys.Answer, to request: SignerRequest, _ answers: inout [UInt8]) {
+        SignerProtocol.append(frame: request.number, [answer.status.rawValue], answer.octets, to: &answers)
     }
 }

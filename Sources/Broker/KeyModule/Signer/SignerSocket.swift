@@ -104,17 +104,23 @@ final class SignerSocket: Sendable {
         }
     }
 
-    func write(_ octets: [UInt8]) -> Bool {
+    /// Whether the connection took all octets within the limit of time.
+    func write(_ octets: ArraySlice<UInt8>) -> Bool { sent(octets, Int32(MSG_NOSIGNAL)) == octets.count }
+
+    /// How many octets the connection took without a wait.
+    func writeNow(_ octets: [UInt8]) -> Int { sent(octets[...], Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) }
+
+    private func sent(_ octets: ArraySlice<UInt8>, _ flags: Int32) -> Int {
         var sent = 0
         while sent < octets.count {
             let count = unsafe octets.withUnsafeBytes {
-                unsafe send(number, $0.baseAddress?.advanced(by: sent), $0.count - sent, Int32(MSG_NOSIGNAL))
+                unsafe send(number, $0.baseAddress?.advanced(by: sent), $0.count - sent, flags)
             }
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return false }
+            guard count > 0 else { break }
             sent += count
         }
-        return true
+        return sent
     }
 }
 

@@ -4,11 +4,17 @@ package protocol TokenSigner: Sendable {
     /// - Parameters:
     ///   - type: The `typ` header.
     ///   - algorithm: From ``algorithm(_:)``.
-    func sign(payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm) async throws(PortError) -> String
+    func beginSigning(_ payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm) -> Pending<String, PortError>
 
     /// The algorithm to sign with: `wanted`, or, if that is `nil`, the first one with an active key. Throws an outage if
     /// there is no such key, if an operator has suspended it, or if it is known that it cannot sign now.
     func algorithm(_ wanted: KeyAlgorithm?) throws(PortError) -> KeyAlgorithm
+}
+
+extension TokenSigner {
+    package func sign(payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm) async throws(PortError) -> String {
+        try await beginSigning(payload, type: type, algorithm: algorithm).value
+    }
 }
 
 /// The kinds of JWT that the broker issues, told apart by `typ`. RFC 8725 §3.11.
@@ -19,7 +25,7 @@ package enum JWTType: String, Sendable, CaseIterable {
     case securityEvent = "secevent+jwt"
 }
 
-/// HMAC-SHA-256 under the refresh-token keys of the key module. A call waits only if the key is outside this process.
+/// HMAC-SHA-256 under the refresh-token keys of the key module.
 package protocol RefreshTokenAuthenticator: Sendable {
     /// The key for new tokens.
     var currentKeyID: UInt8 { get throws(PortError) }
@@ -28,7 +34,13 @@ package protocol RefreshTokenAuthenticator: Sendable {
     func checkIssuing() throws(PortError)
 
     /// 32 octets; `nil` if no key has this id.
-    func tag(_ message: [UInt8], keyID: UInt8) async throws(PortError) -> [UInt8]?
+    func beginTag(_ message: [UInt8], keyID: UInt8) -> Pending<[UInt8]?, PortError>
+}
+
+extension RefreshTokenAuthenticator {
+    package func tag(_ message: [UInt8], keyID: UInt8) async throws(PortError) -> [UInt8]? {
+        try await beginTag(message, keyID: keyID).value
+    }
 }
 
 /// HMAC-SHA-256 of a device value under the device key of the key module.
@@ -56,4 +68,34 @@ package enum AuthenticatedRecord: String, Sendable {
     case webHandoff = "web handoff"
     /// A seal of the audit: its number and its link of the chain.
     case auditSeal = "audit seal"
+}
+
+/// The result of a call of a key: there at once if the key is in this process, else on its way from another process or a
+/// token. Begin all calls of an answer before the first wait: they travel together.
+package enum Pending<Value: Sendable, Failure: Error>: Sendable {
+    case done(Result<Value, Failure>)
+    case coming(@Sendable () async -> Result<Value, Failure>)
+
+    package init(catching body: () throws(Failure) -> Value) {
+        do throws(Failure) { self = .done(.success(try body())) } catch { self = .done(.failure(error)) }
+    }
+
+    package var value: Value {
+        get async throws(Failure) {
+            switch self {
+            case .done(let result): try result.get()
+            case .coming(let rest): try await rest().get()
+            }
+        }
+    }
+
+    /// What `finish` makes of the result, as soon as it is there.
+    package func then<Other, OtherFailure>(
+        _ finish: @escaping @Sendable (Result<Value, Failure>) -> Result<Other, OtherFailure>
+    ) -> Pending<Other, OtherFailure> {
+        switch self {
+        case .done(let result): .done(finish(result))
+        case .coming(let rest): .coming { finish(await rest()) }
+        }
+    }
 }

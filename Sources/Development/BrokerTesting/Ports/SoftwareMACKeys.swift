@@ -36,9 +36,10 @@ package final class SoftwareMACKeys: RefreshTokenAuthenticator, DeviceDigester, 
     }
 
     /// Under key 1 a key of 32 octets 01, under key 2 one of 32 octets 02.
-    package func tag(_ message: [UInt8], keyID: UInt8) throws(PortError) -> [UInt8]? {
-        guard try look().ring.contains(keyID) else { return nil }
-        return mac(message, keyOctet: keyID)
+    package func beginTag(_ message: [UInt8], keyID: UInt8) -> Pending<[UInt8]?, PortError> {
+        Pending { () throws(PortError) in
+            try look().ring.contains(keyID) ? mac(message, keyOctet: keyID) : nil
+        }
     }
 
     package func digest(_ device: DeviceValue, at issuer: Issuer) throws(PortError) -> DeviceDigest {

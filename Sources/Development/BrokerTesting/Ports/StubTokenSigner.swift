@@ -27,14 +27,17 @@ package final class StubTokenSigner: TokenSigner {
     /// How many tokens it has signed.
     package var count: Int { state.withLock { $0.count } }
 
-    package func sign(payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm) async throws(PortError) -> String {
+    package func beginSigning(
+        _ payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm
+    ) -> Pending<String, PortError> {
         let failure = state.withLock { state in
             if state.failure == nil { state.count += 1 }
             return state.failure
         }
-        if let failure { throw failure }
+        if let failure { return .done(.failure(failure)) }
         let header = Array(#"{"alg":"stub","typ":"\#(type.rawValue)"}"#.utf8)
-        return [header, payload, Array("stub".utf8)].map { Base64URL.encode($0) }.joined(separator: ".")
+        return .done(
+            .success([header, payload, Array("stub".utf8)].map { Base64URL.encode($0) }.joined(separator: ".")))
     }
 
     package func algorithm(_ wanted: KeyAlgorithm?) throws(PortError) -> KeyAlgorithm {

@@ -70,7 +70,7 @@ import Testing
         var next = scenario
         next.generation = 6
         let successor = RefreshToken(grantID: next.grantID, generation: next.generation)
-        #expect(try await answer.refreshToken == successor.encoded(by: broker.keys))
+        #expect(try await answer.refreshToken == successor.encoded(by: broker.keys).value)
         #expect(try await broker.refresh(next.request(keys: broker.keys)).refreshToken != answer.refreshToken)
     }
 }
