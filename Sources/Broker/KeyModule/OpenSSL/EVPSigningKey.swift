@@ -30,7 +30,12 @@ import Synchronization
     /// The signature in JWS form: RFC 7518 §3.3 to §3.5.
     func beginSignature(over message: [UInt8]) -> Pending<[UInt8], KeyError> {
         Pending { () throws(KeyError) in
-            let context = try idle.withLock { $0.popLast() } ?? SigningContext(key, algorithm)
+            let context: SigningContext
+            if let free = idle.withLock({ $0.popLast() }) {
+                context = free
+            } else {
+                context = try SigningContext(key, algorithm)
+            }
             let signature = try context.signature(over: message, longest: longestSignature)
             idle.withLock { $0.append(context) }
             switch algorithm {
