@@ -13,7 +13,13 @@ package struct SignerCount: Sendable {
 
 /// The keys that the signer has loaded, and the rules for their use.
 final class SignerKeys: Sendable {
-    typealias Answer = (status: SignerProtocol.Status, octets: [UInt8])
+    struct Answer: Sendable {
+        let status: SignerProtocol.Status
+        let octets: [UInt8]
+
+        init(_ status: SignerProtocol.Status, _ octets: [UInt8]) { (self.status, self.octets) = (status, octets) }
+        init(_ status: SignerProtocol.Status, text: String) { self.init(status, Array(text.utf8)) }
+    }
 
     private struct Loaded: Sendable {
         enum Key: Sendable {
@@ -69,34 +75,31 @@ final class SignerKeys: Sendable {
     }
 
     func begin(_ request: SignerRequest, for user: UInt32) -> Pending<Answer, Never> {
-        guard rate.charge(user) else { return .answered(.busy, "more calls than signer.rate") }
+        guard rate.charge(user) else { return .done(.success(Answer(.busy, text: "more calls than signer.rate"))) }
         if request.operation != .load, let loaded = state.withLock({ $0.keys[request.key] }) {
             return use(loaded, request, user)
         }
         guard let record = SignerProtocol.record(named: request.key) else {
-            return .answered(.refused, "the request names no key")
+            return .done(.success(Answer(.refused, text: "the request names no key")))
         }
-        return .coming { [self] in
-            do throws(KeyError) {
-                let loaded = try await load(record, request.key)
-                guard request.operation == .load else {
-                    return .success(await use(loaded, request, user).value)
-                }
-                switch loaded.key {
-                case .signing(let signing, _): return .success((.done, signing.publicKey.json.octets))
-                case .published(let published): return .success((.done, published.json.octets))
-                case .mac: return .success((.done, []))
-                }
-            } catch {
-                return .success(failed(error, record))
-            }
+        return .coming { [self] in .success(await answer(request, user, loading: record)) }
+    }
+
+    private func answer(_ request: SignerRequest, _ user: UInt32, loading record: KeyRecord) async -> Answer {
+        let loaded: Loaded
+        do throws(KeyError) { loaded = try await load(record, request.key) } catch { return failed(error, record) }
+        guard request.operation == .load else { return await use(loaded, request, user).value }
+        switch loaded.key {
+        case .signing(let signing, _): return Answer(.done, signing.publicKey.json.octets)
+        case .published(let published): return Answer(.done, published.json.octets)
+        case .mac: return Answer(.done, [])
         }
     }
 
     private func use(_ loaded: Loaded, _ request: SignerRequest, _ user: UInt32) -> Pending<Answer, Never> {
         if let reason = refusal(of: request, by: loaded) {
             report(.refused(user: user, kid: loaded.record.kid, reason: reason))
-            return .answered(.refused, reason)
+            return .done(.success(Answer(.refused, text: reason)))
         }
         let made: Pending<[UInt8], KeyError> =
             switch loaded.key {
@@ -108,7 +111,7 @@ final class SignerKeys: Sendable {
             switch result {
             case .success(let octets):
                 state.withLock { $0.counts[Use(user: user, name: request.key), default: 0] += 1 }
-                return .success((.done, octets))
+                return .success(Answer(.done, octets))
             case .failure(let error): return .success(failed(error, loaded.record))
             }
         }
@@ -159,12 +162,6 @@ final class SignerKeys: Sendable {
 
     private func failed(_ error: KeyError, _ record: KeyRecord) -> Answer {
         report(.keyFailed(kid: record.kid, reason: error.description))
-        return (error.isOutage ? .outage : .unusable, Array(error.description.utf8))
-    }
-}
-
-extension Pending<SignerKeys.Answer, Never> {
-    static func answered(_ status: SignerProtocol.Status, _ text: String) -> Self {
-        .done(.success((status, Array(text.utf8))))
+        return Answer(error.isOutage ? .outage : .unusable, text: error.description)
     }
 }

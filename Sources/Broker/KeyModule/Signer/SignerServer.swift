@@ -149,10 +149,12 @@ private final class SignerConnection: Sendable {
         case .coming(let rest):
             guard waiting.add(1, ordering: .relaxed).newValue <= Self.mostWaiting else {
                 waiting.subtract(1, ordering: .relaxed)
-                return append((.busy, Array("\(Self.mostWaiting) calls wait".utf8)), to: request, &answers)
+                return append(
+                    SignerKeys.Answer(.busy, text: "\(Self.mostWaiting) calls wait"), to: request, &answers)
             }
             Task { [self] in
-                let answer = await rest().get()
+                let answer: SignerKeys.Answer
+                switch await rest() { case .success(let made): answer = made }
                 waiting.subtract(1, ordering: .relaxed)
                 writing.async { [self] in
                     var answers: [UInt8] = []
