@@ -88,7 +88,9 @@ final class SignerKeys: Sendable {
     private func answer(_ request: SignerRequest, _ user: UInt32, loading record: KeyRecord) async -> Answer {
         let loaded: Loaded
         do throws(KeyError) { loaded = try await load(record, request.key) } catch { return failed(error, record) }
-        guard request.operation == .load else { return await use(loaded, request, user).value }
+        guard request.operation == .load else {
+            switch await use(loaded, request, user).result { case .success(let answer): return answer }
+        }
         switch loaded.key {
         case .signing(let signing, _): return Answer(.done, signing.publicKey.json.octets)
         case .published(let published): return Answer(.done, published.json.octets)

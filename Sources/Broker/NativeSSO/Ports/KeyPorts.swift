@@ -80,13 +80,17 @@ package enum Pending<Value: Sendable, Failure: Error>: Sendable {
         do throws(Failure) { self = .done(.success(try body())) } catch { self = .done(.failure(error)) }
     }
 
-    package var value: Value {
-        get async throws(Failure) {
+    package var result: Result<Value, Failure> {
+        get async {
             switch self {
-            case .done(let result): try result.get()
-            case .coming(let rest): try await rest().get()
+            case .done(let result): result
+            case .coming(let rest): await rest()
             }
         }
+    }
+
+    package var value: Value {
+        get async throws(Failure) { try await result.get() }
     }
 
     /// What `finish` makes of the result, as soon as it is there.
