@@ -45,22 +45,22 @@ final class OpenCalls<Failure: Error>: Sendable {
         }
     }
 
-    /// Does nothing if the call has its answer, or nobody waits for one any more.
-    func give(_ answer: Answer, to number: UInt32) {
-        let waiting = state.withLock { state -> CheckedContinuation<Answer, Never>? in
-            guard let waiting = state.calls[number]?.waiting else {
-                if state.calls[number]?.answer == nil { state.calls[number]?.answer = answer }
-                return nil
+    /// Does nothing for a call that has its answer, or that nobody waits for any more.
+    func give(_ answers: [(Answer, number: UInt32)]) {
+        let waiting = state.withLock { state in
+            answers.compactMap { answer, number -> (CheckedContinuation<Answer, Never>, Answer)? in
+                guard let waiting = state.calls[number]?.waiting else {
+                    if state.calls[number]?.answer == nil { state.calls[number]?.answer = answer }
+                    return nil
+                }
+                state.calls[number] = nil
+                return (waiting, answer)
             }
-            state.calls[number] = nil
-            return waiting
         }
-        waiting?.resume(returning: answer)
+        for (waiting, answer) in waiting { waiting.resume(returning: answer) }
     }
 
-    func giveAll(_ answer: Answer) {
-        for number in state.withLock({ Array($0.calls.keys) }) { give(answer, to: number) }
-    }
+    func giveAll(_ answer: Answer) { give(state.withLock { $0.calls.keys.map { (answer, $0) } }) }
 
     /// Waits for the answer. Once for each call.
     func answer(to number: UInt32) async -> Answer {

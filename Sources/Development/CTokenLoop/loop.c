@@ -1,6 +1,7 @@
 #include "CTokenLoop.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
 #include <time.h>
 #define CRYPTOKI_GNU 1
@@ -17,8 +18,55 @@ static int has_label(const struct ck_token_info *info, const char *label) {
     return count <= 32 && memcmp(info->label, label, count) == 0 && (count == 32 || info->label[count] == ' ');
 }
 
+struct loop {
+    struct ck_function_list *f;
+    ck_slot_id_t slot;
+    const char *name;
+    unsigned long mechanism, count;
+    long long start;
+    double seconds;
+    const char *failed;
+};
+
+static const char *sign(struct loop *loop) {
+    struct ck_function_list *f = loop->f;
+    ck_session_handle_t session;
+    if (f->C_OpenSession(loop->slot, CKF_SERIAL_SESSION | CKF_RW_SESSION, 0, 0, &session) != CKR_OK)
+        return "C_OpenSession";
+    ck_object_class_t class = CKO_PRIVATE_KEY;
+    struct ck_attribute template[] = {
+        {CKA_CLASS, &class, sizeof class}, {CKA_LABEL, (void *)loop->name, strlen(loop->name)}};
+    ck_object_handle_t key;
+    unsigned long count;
+    if (f->C_FindObjectsInit(session, template, 2) != CKR_OK) return "C_FindObjectsInit";
+    if (f->C_FindObjects(session, &key, 1, &count) != CKR_OK || count != 1) return "C_FindObjects";
+    f->C_FindObjectsFinal(session);
+    struct ck_rsa_pkcs_pss_params pss = {CKM_SHA256, CKG_MGF1_SHA256, 32};
+    struct ck_mechanism how = {loop->mechanism, 0, 0};
+    if (loop->mechanism == CKM_SHA256_RSA_PKCS_PSS) how = (struct ck_mechanism){loop->mechanism, &pss, sizeof pss};
+    unsigned char message[48] = {1}, signature[1024];
+    do {
+        for (int i = 0; i < 16; i++) {
+            unsigned long length = sizeof signature;
+            if (f->C_SignInit(session, &how, key) != CKR_OK) return "C_SignInit";
+            // ECDSA signs a hash of the curve's length.
+            if (f->C_Sign(session, message, loop->mechanism == CKM_ECDSA ? 32 : sizeof message, signature, &length)
+                != CKR_OK)
+                return "C_Sign";
+        }
+        loop->count += 16;
+    } while (processor() - loop->start < loop->seconds * 1e9);
+    f->C_CloseSession(session);
+    return 0;
+}
+
+static void *run(void *loop) {
+    ((struct loop *)loop)->failed = sign(loop);
+    return 0;
+}
+
 const char *ctoken_sign(const char *module, const char *label, const char *pin, const char *name, unsigned long mechanism,
-    double seconds, struct ctoken_loop *result) {
+    double seconds, int threads, struct ctoken_loop *result) {
     void *library = dlopen(module, RTLD_NOW | RTLD_LOCAL);
     CK_C_GetFunctionList list = library ? (CK_C_GetFunctionList)dlsym(library, "C_GetFunctionList") : 0;
     struct ck_function_list *f;
@@ -35,32 +83,26 @@ const char *ctoken_sign(const char *module, const char *label, const char *pin, 
     }
     if (found == 64) return "C_GetTokenInfo";
     ck_session_handle_t session;
-    if (f->C_OpenSession(slots[found], CKF_SERIAL_SESSION | CKF_RW_SESSION, 0, 0, &session) != CKR_OK) return "C_OpenSession";
+    if (f->C_OpenSession(slots[found], CKF_SERIAL_SESSION | CKF_RW_SESSION, 0, 0, &session) != CKR_OK)
+        return "C_OpenSession";
     code = f->C_Login(session, CKU_USER, (unsigned char *)pin, strlen(pin));
     if (code != CKR_OK && code != CKR_USER_ALREADY_LOGGED_IN) return "C_Login";
-    ck_object_class_t class = CKO_PRIVATE_KEY;
-    struct ck_attribute template[] = {{CKA_CLASS, &class, sizeof class}, {CKA_LABEL, (void *)name, strlen(name)}};
-    ck_object_handle_t key;
-    if (f->C_FindObjectsInit(session, template, 2) != CKR_OK) return "C_FindObjectsInit";
-    if (f->C_FindObjects(session, &key, 1, &count) != CKR_OK || count != 1) return "C_FindObjects";
-    f->C_FindObjectsFinal(session);
-    struct ck_rsa_pkcs_pss_params pss = {CKM_SHA256, CKG_MGF1_SHA256, 32};
-    struct ck_mechanism how = {mechanism, 0, 0};
-    if (mechanism == CKM_SHA256_RSA_PKCS_PSS) how = (struct ck_mechanism){mechanism, &pss, sizeof pss};
-    unsigned char message[48] = {1}, signature[1024];
-    result->count = 0;
     long long start = processor();
-    do {
-        for (int i = 0; i < 16; i++) {
-            unsigned long length = sizeof signature;
-            if (f->C_SignInit(session, &how, key) != CKR_OK) return "C_SignInit";
-            // ECDSA signs a hash of the curve's length.
-            if (f->C_Sign(session, message, mechanism == CKM_ECDSA ? 32 : sizeof message, signature, &length) != CKR_OK)
-                return "C_Sign";
-        }
-        result->count += 16;
-        result->nanoseconds = processor() - start;
-    } while (result->nanoseconds < seconds * 1e9);
+    struct loop loops[64];
+    pthread_t ids[64];
+    if (threads < 1 || threads > 64) return "threads";
+    for (int i = 0; i < threads; i++) {
+        loops[i] = (struct loop){f, slots[found], name, mechanism, 0, start, seconds, 0};
+        if (pthread_create(&ids[i], 0, run, &loops[i])) return "pthread_create";
+    }
+    const char *failed = 0;
+    result->count = 0;
+    for (int i = 0; i < threads; i++) {
+        pthread_join(ids[i], 0);
+        result->count += loops[i].count;
+        if (loops[i].failed) failed = loops[i].failed;
+    }
+    result->nanoseconds = processor() - start;
     f->C_CloseSession(session);
-    return 0;
+    return failed;
 }

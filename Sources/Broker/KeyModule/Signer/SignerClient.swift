@@ -134,9 +134,11 @@ package final class SignerClient: Sendable {
         begin(socket)
         do throws(SignerDefect) {
             repeat {
-                while let frame = try frames.next() { try take(frame) }
-            } while unsafe socket.read(
-                into: &frames, buffer)
+                var answers: [(OpenCalls<SignerDefect>.Answer, number: UInt32)] = []
+                while let frame = try frames.next() { answers.append(try answer(in: frame)) }
+                state.withLock { $0.heard = .now }
+                calls.give(answers)
+            } while unsafe socket.read(into: &frames, buffer)
             return .lost(path: path)
         } catch {
             socket.end()
@@ -162,11 +164,12 @@ package final class SignerClient: Sendable {
         if mustWrite { writing.async { [self] in write([], to: socket) } }
     }
 
-    private func take(_ frame: ArraySlice<UInt8>) throws(SignerDefect) {
+    private func answer(
+        in frame: ArraySlice<UInt8>
+    ) throws(SignerDefect) -> (OpenCalls<SignerDefect>.Answer, number: UInt32) {
         guard frame.count >= 5, let status = SignerProtocol.Status(rawValue: frame[frame.startIndex + 4]) else {
             throw .nonsense("a frame that is not an answer")
         }
-        state.withLock { $0.heard = .now }
         let octets = Array(frame.dropFirst(5))
         var text: String { String(decoding: octets.prefix(1024), as: UTF8.self) }
         let result: Result<[UInt8], SignerDefect> =
@@ -177,7 +180,7 @@ package final class SignerClient: Sendable {
             case .outage: .failure(.outage(text))
             case .busy: .failure(.busy(text))
             }
-        calls.give(result, to: SignerProtocol.number(frame.prefix(4)))
+        return (result, SignerProtocol.number(frame.prefix(4)))
     }
 
     private func lose(_ failure: SignerDefect) {

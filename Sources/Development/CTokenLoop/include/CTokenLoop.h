@@ -6,7 +6,7 @@ struct ctoken_loop {
     long long nanoseconds;
 };
 
-// Logs in to the token `label` of `module`, and signs with its private key `key` for `seconds`. NULL: it worked; otherwise the call
-// that failed.
+// Logs in to the token `label` of `module`, and signs with its private key `key` on `threads` threads, each with a session of
+// its own, for `seconds` of processor time. NULL: it worked; otherwise the call that failed.
 const char *ctoken_sign(const char *module, const char *label, const char *pin, const char *key, unsigned long mechanism,
-    double seconds, struct ctoken_loop *result);
+    double seconds, int threads, struct ctoken_loop *result);

@@ -111,7 +111,9 @@ struct SignatureRun {
                     provider: "pkcs11", algorithm: algorithm, key: key, tasks: 16,
                     reference: {
                         var result = ctoken_loop()
-                        if let call = ctoken_sign(module, token, pin, label, mechanism, seconds, &result) {
+                        // Our callers and sessions keep all processors busy, which share caches and execution units.
+                        let threads = Int32(clamping: ProcessInfo.processInfo.activeProcessorCount)
+                        if let call = ctoken_sign(module, token, pin, label, mechanism, seconds, threads, &result) {
                             throw ManagedProcess.Failure(
                                 description: "\(String(cString: call)) failed in the loop of C")
                         }
