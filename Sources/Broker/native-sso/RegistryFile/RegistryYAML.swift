@@ -50,11 +50,7 @@ enum RegistryYAML {
     }
 
     /// A JSON string is a YAML string. Unquoted, some words and numbers have another meaning.
-    static func quoted(_ text: String) -> String {
-        var json = JSONWriter()
-        json.value(.string(text))
-        return String(decoding: json.bytes, as: UTF8.self)
-    }
+    static func quoted(_ text: String) -> String { String(decoding: JSONValue.string(text).octets, as: UTF8.self) }
 }
 
 /// Writes a file that does not exist yet: as a whole, or not at all.

@@ -146,7 +146,7 @@ struct RegisteredKeyArchive: KeyArchive {
             rows.append(
                 ProviderKeyRow(
                     thumbprint: thumbprint, kid: key.keyID, algorithm: key.algorithm?.rawValue,
-                    publicJWK: String(decoding: key.octets, as: UTF8.self), firstSeenAt: life.firstSeen,
+                    publicJWK: String(decoding: key.json.octets, as: UTF8.self), firstSeenAt: life.firstSeen,
                     lastSeenAt: life.lastSeen, tag: Base64URL.encode(try await tag(life, of: issuer))))
         }
         try await store.record(rows, of: issuer)
@@ -167,7 +167,7 @@ struct RegisteredKeyArchive: KeyArchive {
         try await authenticator.tag(
             .providerKey,
             [
-                Array(issuer.string.utf8), life.key.thumbprint, life.key.octets,
+                Array(issuer.string.utf8), life.key.thumbprint, life.key.json.octets,
                 Array(String(life.firstSeen.seconds).utf8), Array(String(life.lastSeen.seconds).utf8),
             ])
     }
@@ -183,13 +183,4 @@ struct RevokedKeys: KeyArchive {
     }
 
     func record(_ keys: [JSONWebKey], of issuer: Issuer) async throws(PortError) {}
-}
-
-extension JSONWebKey {
-    /// The JWK with its required members, `use`, `alg` and `kid`, always in the same order.
-    fileprivate var octets: [UInt8] {
-        var writer = JSONWriter()
-        writer.value(.object(json))
-        return writer.bytes
-    }
 }
