@@ -162,7 +162,7 @@ struct GroupMemberAddCommand: AsyncParsableCommand {
             handoffOrigins: handoffOrigin.isEmpty ? (noHandoffOrigins ? .remove : .keep) : .set(handoffOrigin))
         let (step, member, impact) = try await options.administer { registry in
             let contents = try await registry.registryContents()
-            let old = contents.groups.first { $0.id == group }?.members.first { $0.client == client }
+            let old = try contents.groups.member(client, toBeIn: group)
             let member = settings.member(client, role, replacing: old)
             let step = RegistryPlan.Step(
                 old == nil ? .add : .update, "member \(client) of group \(group)",
@@ -210,6 +210,19 @@ struct GroupMemberRemoveCommand: AsyncParsableCommand {
 }
 
 extension [SharingGroup] {
+    /// The member as it is; `nil`: the client is new there. Throws if the client is in another group of the issuer.
+    fileprivate func member(
+        _ client: ClientID, toBeIn id: GroupID
+    ) throws(AdministrationError) -> SharingGroup.Member? {
+        let group = try require(id)
+        let places = filter { $0.issuer == group.issuer && $0.members.contains { $0.client == client } }
+        if let other = places.first(where: { $0.id != id }) {
+            throw .refused(
+                "client \(client) is in group \(other.id) of the same identity provider; remove it there first")
+        }
+        return group.members.first { $0.client == client }
+    }
+
     fileprivate func require(_ id: GroupID) throws(AdministrationError) -> SharingGroup {
         guard let group = first(where: { $0.id == id }) else { throw .notFound("group \(id)") }
         return group
