@@ -76,7 +76,9 @@ actor KeyRefresh {
         let isAdopted = ring.adopt(keys)
         var problems = keys.problems.map(\.description)
         if !rows.unknown.isEmpty {
-            problems.append("\(rows.unknown.count) keys are of a kind that this version does not know")
+            let count = rows.unknown.count
+            problems.append(
+                "\(count.counted("key")) \(count == 1 ? "is" : "are") of a kind that this version does not know")
         }
         for use in keys.missing where !keys.problems.contains(where: { $0.use == use && $0.state == .active }) {
             problems.append("there is no active key for use \(use.rawValue); make one with: native-sso key generate")
@@ -129,7 +131,9 @@ struct RegisteredKeyArchive: KeyArchive {
         }
         changes.note(
             strangers == 0
-                ? nil : "\(strangers) rows of idp_key for \(issuer) were not made by a broker with these keys",
+                ? nil
+                : "\(strangers.counted("row")) of idp_key for \(issuer) \(strangers == 1 ? "was" : "were") not made by "
+                    + "a broker with these keys",
             level: .error, "keys of an identity provider are ignored")
         return keys
     }
