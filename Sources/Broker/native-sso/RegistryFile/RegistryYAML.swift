@@ -62,12 +62,7 @@ enum NewFile {
         defer { unlink(temporary) }
         do {
             defer { close(descriptor) }
-            var rest = Array(text.utf8)[...]
-            while !rest.isEmpty {
-                let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-                if count > 0 { rest = rest.dropFirst(count) } else if errno != EINTR { throw failure(temporary) }
-            }
-            guard fsync(descriptor) == 0 else { throw failure(temporary) }
+            guard descriptor.write(all: Array(text.utf8)), fsync(descriptor) == 0 else { throw failure(temporary) }
         }
         // Unlike a renaming, it replaces no file.
         guard link(temporary, path) == 0 else {
