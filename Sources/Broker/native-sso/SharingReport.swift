@@ -104,8 +104,8 @@ struct SharingReport: ObjectResult {
 }
 
 extension SharingReport {
-    /// The first rule that keeps the app from handing its logins off; `nil`: it may. The endpoint asks of the app what it
-    /// asks of each client, before the rules of the hand-off.
+    /// The first rule that keeps the app from handing its logins off; `nil`: it may. Before the rules of the hand-off,
+    /// the endpoint asks of the app what it asks of each client.
     static func refusalOfHandoff(by app: Client, _ sharing: LoginSharing) -> RefusalRow? {
         Registry.clientRules(app).first { !$0.passes }?.row ?? sharing.handoffRefusal?.row
     }

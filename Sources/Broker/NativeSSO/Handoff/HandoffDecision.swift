@@ -64,8 +64,8 @@ extension KeptHandoff {
             sid: web.sid, device: web.device, profile: web.request.profile, scope: web.checks.scope)
     }
 
-    /// The challenge that the verifier of a request fits. Throws the first reason why the request is not the one that the
-    /// code was made for.
+    /// The challenge that the verifier of a request fits. Throws the first reason why the request is not the one that
+    /// the code was made for.
     func challenge(shownBy request: RedemptionRequest) throws(HandoffRefusal) -> HandoffChallenge {
         guard client == request.client.id else { throw .otherClient }
         guard origin == request.origin else { throw .otherOrigin }
