@@ -121,23 +121,21 @@ BEGIN
 END
 $$;
 
--- After a restore: the database has lost that a token of these grants was reused (`native-sso restore-check`). Revokes each as
--- `refresh` did: also one that is revoked as late, with the grant that began since. Returns those that it changed.
-CREATE OR REPLACE FUNCTION revoke_reused(p_grant_ids uuid[], p_request_id uuid) RETURNS SETOF uuid
+-- After a restore: the database has lost that a token of this grant was reused (`native-sso restore-check`). Revokes it
+-- as `refresh` did: also if it is revoked as late, with the grant that began since. A grant that moves meanwhile is
+-- judged again.
+DROP FUNCTION IF EXISTS revoke_reused(uuid[], uuid);
+CREATE OR REPLACE FUNCTION revoke_reused(p_grant_id uuid, p_request_id uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = native_sso, pg_temp AS $$
 DECLARE
     v_misuse refresh_misuse;
 BEGIN
-    FOR v_misuse IN
+    LOOP
         SELECT 1, g.grant_id, g.session_id, g.xmin,
             CASE WHEN g.revoked_at IS NULL THEN 'refresh_token_reused' ELSE 'proven' END, p_request_id
-        FROM sso_grant g
-        WHERE g.grant_id = ANY (p_grant_ids) AND (g.revoked_at IS NULL OR g.revoke_reason = 'refresh_token_late')
-        ORDER BY g.grant_id
-    LOOP
-        IF revoke_grant(v_misuse, date_trunc('second', clock_timestamp())) THEN
-            RETURN NEXT v_misuse.grant_id;
-        END IF;
+        INTO v_misuse FROM sso_grant g
+        WHERE g.grant_id = p_grant_id AND (g.revoked_at IS NULL OR g.revoke_reason = 'refresh_token_late');
+        EXIT WHEN NOT FOUND OR revoke_grant(v_misuse, date_trunc('second', clock_timestamp()));
     END LOOP;
 END
 $$;

@@ -2229,23 +2229,19 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.revoke_reused(p_grant_ids uuid[], p_request_id uuid) RETURNS SETOF uuid
+CREATE FUNCTION native_sso.revoke_reused(p_grant_id uuid, p_request_id uuid) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'native_sso', 'pg_temp'
     AS $$
 DECLARE
     v_misuse refresh_misuse;
 BEGIN
-    FOR v_misuse IN
+    LOOP
         SELECT 1, g.grant_id, g.session_id, g.xmin,
             CASE WHEN g.revoked_at IS NULL THEN 'refresh_token_reused' ELSE 'proven' END, p_request_id
-        FROM sso_grant g
-        WHERE g.grant_id = ANY (p_grant_ids) AND (g.revoked_at IS NULL OR g.revoke_reason = 'refresh_token_late')
-        ORDER BY g.grant_id
-    LOOP
-        IF revoke_grant(v_misuse, date_trunc('second', clock_timestamp())) THEN
-            RETURN NEXT v_misuse.grant_id;
-        END IF;
+        INTO v_misuse FROM sso_grant g
+        WHERE g.grant_id = p_grant_id AND (g.revoked_at IS NULL OR g.revoke_reason = 'refresh_token_late');
+        EXIT WHEN NOT FOUND OR revoke_grant(v_misuse, date_trunc('second', clock_timestamp()));
     END LOOP;
 END
 $$;
@@ -3897,7 +3893,7 @@ REVOKE ALL ON FUNCTION native_sso.revoke_grant(p_misuse native_sso.refresh_misus
 REVOKE ALL ON FUNCTION native_sso.revoke_own_grant(p_request_id uuid, p_client text, p_grant_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.revoke_own_grant(p_request_id uuid, p_client text, p_grant_id uuid) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.revoke_reused(p_grant_ids uuid[], p_request_id uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION native_sso.revoke_reused(p_grant_id uuid, p_request_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.satisfies_limits(p_iat timestamp with time zone, p_auth_time timestamp with time zone, p_iat_after timestamp with time zone, p_auth_time_after timestamp with time zone) FROM PUBLIC;
 

@@ -92,8 +92,8 @@ struct SignedTokens<Policy: Sendable>: Sendable {
         _ token: LogoutToken, _ isRight: (JOSEHeader, Policy) -> Bool
     ) throws(IDTokenVerificationError) -> (CompactJWS, TrustedSigner<Policy>) {
         do throws(JWSError) {
-            let jws = try CompactJWS(token.octets)
-            guard let signer = jws.unverifiedIssuer.flatMap(Issuer.init).flatMap({ signers[$0] }) else {
+            var jws = try CompactJWS(token.octets)
+            guard let signer = jws.readIssuer().flatMap(Issuer.init).flatMap({ signers[$0] }) else {
                 throw .unknownKey
             }
             try jws.requireAlgorithm(among: signer.algorithms)

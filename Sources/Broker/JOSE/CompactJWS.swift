@@ -39,20 +39,18 @@ public struct CompactJWS: Sendable {
     public var signingInput: ArraySlice<UInt8> { token[..<signedCount] }
 
     /// `sub` as sent; the signature is not verified. Use it only to find the signer's keys.
-    package var unverifiedSubject: String? { unverified("sub") }
+    package var unverifiedSubject: String? { unverifiedClaims?.string("sub") }
 
     /// `iss` as it was sent; see ``unverifiedSubject``.
-    package var unverifiedIssuer: String? { unverified("iss") }
+    package var unverifiedIssuer: String? { unverifiedClaims?.string("iss") }
 
     /// ``unverifiedIssuer``. The claims need not be parsed again after the signature check.
     package mutating func readIssuer() -> String? {
-        claims = (try? JSONReader.parse(payload, limits: limits.json))?.object
+        claims = unverifiedClaims
         return claims?.string("iss")
     }
 
-    private func unverified(_ name: String) -> String? {
-        (try? JSONReader.parse(payload, limits: limits.json))?.object?.string(name)
-    }
+    private var unverifiedClaims: JSONObject? { (try? JSONReader.parse(payload, limits: limits.json))?.object }
 
     /// Parses `token`. Checks length and dots before decoding, so a megabyte of dots costs nothing.
     public init(_ token: some Collection<UInt8>, limits: Limits = .default) throws(JWSError) {

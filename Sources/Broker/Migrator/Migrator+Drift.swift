@@ -26,13 +26,10 @@ extension Migrator {
                     try transaction.executeScript(MigratorSQL.createTable)
                     for migration in migrations { try transaction.executeScript(migration.sql) }
                     let expected = try Self.catalog(transaction)
-                    let roles = try transaction.query(DriftSQL.roles)
-                    var drift: [SchemaDrift] = []
-                    for row in roles {
-                        drift.append(
-                            SchemaDrift(
-                                object: try row.text(0), expected: "no login and no privilege in the cluster",
-                                found: try row.text(1)))
+                    var drift = try transaction.query(DriftSQL.roles).map { row throws(PostgresError) in
+                        SchemaDrift(
+                            object: try row.text(0), expected: "no login and no privilege in the cluster",
+                            found: try row.text(1))
                     }
                     // The transaction that follows is empty.
                     try transaction.executeScript(Array("ROLLBACK AND CHAIN".utf8))

@@ -62,8 +62,6 @@ extension Migrator {
     private static func texts(
         _ transaction: borrowing Transaction, _ statement: Statement
     ) throws(PostgresError) -> [String] {
-        var texts: [String] = []
-        for row in try transaction.query(statement) { texts.append(try row.text(0)) }
-        return texts
+        try transaction.query(statement).map { row throws(PostgresError) in try row.text(0) }
     }
 }

@@ -73,12 +73,10 @@ package struct Migrator: Sendable {
 
     /// The files to apply, unless that would skip a release.
     func missing(_ pool: ConnectionPool) async throws(MigratorError) -> (pending: [Migration], isNew: Bool) {
-        var history = try await history(pool)
-        if history.applied.isEmpty, try await isSchemaInUse(pool) {
-            // Another migrator may have begun between the two looks.
-            history = try await self.history(pool)
-            guard !history.applied.isEmpty else { throw .foreignSchema }
-        }
+        // The schema first: the record of a migrator that fills the schema meanwhile is then seen.
+        let isInUse = try await isSchemaInUse(pool)
+        let history = try await history(pool)
+        guard !isInUse || !history.applied.isEmpty else { throw .foreignSchema }
         let pending = try history.pending(of: migrations)
         try history.refuseSkip(by: pending)
         return (pending, history.applied.isEmpty)

@@ -23,14 +23,11 @@ struct SchemaHistory {
         "SELECT version, name, sha256, applied_at, applied_by FROM native_sso.schema_migration ORDER BY ordinal")
 
     init(_ rows: [Row]) throws(PostgresError) {
-        var applied: [AppliedMigration] = []
-        for row in rows {
-            applied.append(
-                AppliedMigration(
-                    version: try row.optionalInt32(0).map { Int($0) }, name: try row.text(1), digest: try row.bytes(2),
-                    appliedAt: try row.timestamp(3), appliedBy: try row.text(4)))
+        applied = try rows.map { row throws(PostgresError) in
+            AppliedMigration(
+                version: try row.optionalInt32(0).map { Int($0) }, name: try row.text(1), digest: try row.bytes(2),
+                appliedAt: try row.timestamp(3), appliedBy: try row.text(4))
         }
-        self.applied = applied
     }
 
     /// The pending files, in order. Throws if the applied files do not match the known ones.

@@ -112,7 +112,7 @@ struct EnrolledIDTokenClaims: Sendable {
             object.member("idp", source.issuer.string)
             object.member("device_sso", true)
             object.member(device.profile == .deviceID ? "di_hash" : "ds_hash", device.hash(function: hashFunction))
-            if let accessToken { object.member("at_hash", hashFunction.leftHalf(of: accessToken)) }
+            if let accessToken { object.member("at_hash", hashFunction.leftHalf(of: Array(accessToken.utf8))) }
             object.login(source.login)
             if let key { object.member("cnf", object: { $0.member("jkt", key.string) }) }
             for claim in source.claims.members where !Self.replaced.contains(where: claim.name.hasSameOctets) {

@@ -51,6 +51,8 @@ package struct SQLState: Sendable, Hashable, CustomStringConvertible {
     package init(_ code: String) { self.code = code }
     package var description: String { code }
 
+    /// Class 22: a value does not fit its type.
+    package var isDataException: Bool { code.hasPrefix("22") }
     /// Class 23: the statement violates a constraint of the schema.
     package var isConstraintViolation: Bool { code.hasPrefix("23") }
     /// The same statement may succeed on a retry: 40001, 40P01.

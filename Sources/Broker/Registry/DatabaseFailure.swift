@@ -41,7 +41,7 @@ extension StatementExecutor {
         let rows = try await PortError.database { () async throws(PostgresError) in
             try await query(statement, parameters)
         }
-        return try PortError.decoding(what) { try rows.map(decode) }
+        return try rows.all(of: what, decode)
     }
 
     /// Decodes the row of a statement that returns exactly one.
@@ -68,6 +68,10 @@ extension StatementExecutor {
 }
 
 extension [Row] {
+    func all<Value>(of what: String, _ decode: (Row) throws -> Value) throws(PortError) -> [Value] {
+        try PortError.decoding(what) { try map(decode) }
+    }
+
     func only<Value>(of what: String, _ decode: (Row) throws -> Value) throws(PortError) -> Value {
         guard count == 1 else { throw .broken("\(count) rows from a statement of \(what)") }
         return try PortError.decoding(what) { try decode(self[0]) }

@@ -5,7 +5,8 @@ import Synchronization
 /// Writes refusals to `audit_event`, in batches in the background.
 ///
 /// A statement that changes state writes its own audit record; this type serves requests that changed nothing. During
-/// a database outage the events wait. If the buffer is full, new events are lost and counted.
+/// a database outage the events wait. If the buffer is full, new events are lost and counted. So is an event whose
+/// values the database refuses.
 package final class PostgresAuditTrail: AuditTrail {
     private let database: any StatementExecutor
     private let buffer: AuditBuffer
@@ -16,7 +17,8 @@ package final class PostgresAuditTrail: AuditTrail {
 
     /// - Parameters:
     ///   - capacity: Maximum number of waiting events.
-    ///   - onLoss: Receives the number of lost events: the buffer was full, or the broker stopped during an outage.
+    ///   - onLoss: Receives the number of lost events: the buffer was full, the database refused them, or the broker
+    ///     stopped during an outage.
     package init(
         database: any StatementExecutor, capacity: Int = 10_000, retryDelay: Duration = .seconds(1),
         onLoss: @escaping @Sendable (Int) -> Void
@@ -62,14 +64,25 @@ package final class PostgresAuditTrail: AuditTrail {
     private func writeBatch() async -> Bool {
         let (events, lost) = buffer.take(atMost: Self.batchSize)
         if lost > 0 { onLoss(lost) }
-        guard !events.isEmpty else { return true }
-        do {
-            _ = try await database.query(AuditStatements.record, AuditStatements.parameters(events))
-            return true
-        } catch {
-            buffer.restore(events)
-            return false
+        var (rest, size) = (events[...], events.count)
+        while !rest.isEmpty {
+            let batch = Array(rest.prefix(size))
+            do throws(PostgresError) {
+                _ = try await database.query(AuditStatements.record, AuditStatements.parameters(batch))
+            } catch .server(let state, _, _) where state.isDataException || state.isConstraintViolation {
+                // The database would refuse it again. The others of the batch must not wait for it.
+                guard size == 1 else {
+                    size = 1
+                    continue
+                }
+                onLoss(1)
+            } catch {
+                buffer.restore(Array(rest))
+                return false
+            }
+            rest = rest.dropFirst(batch.count)
         }
+        return true
     }
 }
 

@@ -61,10 +61,8 @@ package struct PostgresCodeRegister: CodeRegister {
     private func one<Value: Sendable>(
         _ semaphore: Semaphore, _ statement: Statement, _ parameters: [PostgresValue], _ decode: (Row) throws -> Value
     ) async throws(PortError) -> (value: Value, isRepeated: Bool) {
-        guard await semaphore.enter() else { throw .outage(Outage(.database, "too many codes at once")) }
-        defer { semaphore.leave() }
-        let (rows, isRepeated) = try await PortError.database { () async throws(PostgresError) in
-            try await query(statement, parameters)
+        let (rows, isRepeated) = try await semaphore.run("codes") { () async throws(PortError) in
+            try await PortError.database { () async throws(PostgresError) in try await query(statement, parameters) }
         }
         return (try rows.only(of: "a code", decode), isRepeated)
     }

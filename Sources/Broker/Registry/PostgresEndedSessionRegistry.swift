@@ -17,12 +17,10 @@ package struct PostgresEndedSessionRegistry: EndedSessionRegistry {
             .text(client.string), .text(receiver), .uuidArray(acknowledged.map(\.octets)), .int64(limit),
             .int64(life.count),
         ]
-        let rows = try await database.query(EndedSessionStatements.poll, EncodedParameters(parameters))
-        return try PortError.decoding("ended_session") {
-            try rows.map { row in
+        return try await database.query(EndedSessionStatements.poll, EncodedParameters(parameters))
+            .all(of: "ended_session") { row in
                 EndedSession(id: try row.uniqueID(0), endedAt: try row.instant(1), reason: try row.text(2))
             }
-        }
     }
 
     package func lastPosition() async throws(PortError) -> Int64 {

@@ -22,13 +22,13 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
     }
 
     package func end(_ logout: LogoutRecord) async throws(PortError) -> Int64? {
-        guard await semaphore.enter() else { throw .outage(Outage(.database, "too many logouts at once")) }
-        defer { semaphore.leave() }
-        guard let begun = try await begin(logout) else { return nil }
-        let ended = logout.cause == .accountEnabled ? 0 : try await endSessions(logout, until: begun)
-        // Another call with the same token may have finished first. What this one ended stays ended.
-        let isFirst = try await finish(logout, ended)
-        return isFirst || (ended > 0 && logout.cause != .globalTokenRevocation) ? ended : nil
+        try await semaphore.run("logouts") { () async throws(PortError) -> Int64? in
+            guard let begun = try await begin(logout) else { return nil }
+            let ended = logout.cause == .accountEnabled ? 0 : try await endSessions(logout, until: begun)
+            // Another call with the same token may have finished first. What this one ended stays ended.
+            let isFirst = try await finish(logout, ended)
+            return isFirst || (ended > 0 && logout.cause != .globalTokenRevocation) ? ended : nil
+        }
     }
 
     private func endSessions(_ logout: LogoutRecord, until begun: PostgresValue) async throws(PortError) -> Int64 {

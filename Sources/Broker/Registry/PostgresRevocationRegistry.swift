@@ -38,9 +38,9 @@ package struct PostgresRevocationRegistry: RevocationRegistry {
     package func signedOut(
         _ devices: [Issuer: DeviceDigest], of client: ClientID
     ) async throws(PortError) -> [UniqueID] {
-        let rows = try await database.query(
-            RevocationStatements.signedOut, EncodedParameters([.text(client.string)] + Self.parameters(devices)))
-        return try PortError.decoding("signed_out") { try rows.map { try $0.uniqueID(0) } }
+        let parameters = [.text(client.string)] + Self.parameters(devices)
+        return try await database.query(RevocationStatements.signedOut, EncodedParameters(parameters))
+            .all(of: "signed_out") { try $0.uniqueID(0) }
     }
 
     private static func parameters(_ devices: [Issuer: DeviceDigest]) -> [PostgresValue] {

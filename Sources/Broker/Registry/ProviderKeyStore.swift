@@ -53,15 +53,14 @@ package struct ProviderKeyStore: Sendable {
     /// neither revokes a key nor changes a revoked one.
     package func record(_ rows: [ProviderKeyRow], of issuer: Issuer) async throws(PortError) {
         let (first, last) = (try rows.microseconds(\.firstSeenAt), try rows.microseconds(\.lastSeenAt))
-        _ = try await PortError.database { () async throws(PostgresError) in
-            try await database.query(
-                Self.insert,
-                [
-                    .text(issuer.string), .textArray(rows.map(\.thumbprint)), .textArray(rows.map { $0.kid ?? "" }),
-                    .textArray(rows.map { $0.algorithm ?? "" }), .textArray(rows.map(\.publicJWK)),
-                    .timestampArray(first), .timestampArray(last), .textArray(rows.map(\.tag)),
-                ])
-        }
+        _ = try await database.all(
+            Self.insert,
+            [
+                .text(issuer.string), .textArray(rows.map(\.thumbprint)), .textArray(rows.map { $0.kid ?? "" }),
+                .textArray(rows.map { $0.algorithm ?? "" }), .textArray(rows.map(\.publicJWK)),
+                .timestampArray(first), .timestampArray(last), .textArray(rows.map(\.tag)),
+            ], of: "idp_key"
+        ) { _ in }
     }
 
     fileprivate static func row(_ row: Row) throws -> ProviderKeyRow {

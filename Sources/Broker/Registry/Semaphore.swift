@@ -61,6 +61,16 @@ final class Semaphore: Sendable {
         next?.continuation.resume(returning: true)
     }
 
+    /// Runs the body inside.
+    /// - Parameter calls: Names them in the outage of a call that is refused.
+    func run<Value: Sendable>(
+        _ calls: String, _ body: () async throws(PortError) -> Value
+    ) async throws(PortError) -> Value {
+        guard await enter() else { throw .outage(Outage(.database, "too many \(calls) at once")) }
+        defer { leave() }
+        return try await body()
+    }
+
     var waiting: Int { state.withLock { $0.line.count } }
 }
 
@@ -102,10 +112,10 @@ struct BoundedDatabase {
     }
 
     func query(_ statement: Statement, _ parameters: EncodedParameters) async throws(PortError) -> [Row] {
-        guard await semaphore.enter() else { throw .outage(Outage(.database, "too many \(calls) at once")) }
-        defer { semaphore.leave() }
-        return try await PortError.database { () async throws(PostgresError) in
-            try await database.query(statement, parameters, locking: .none)
+        try await semaphore.run(calls) { () async throws(PortError) in
+            try await PortError.database { () async throws(PostgresError) in
+                try await database.query(statement, parameters, locking: .none)
+            }
         }
     }
 }

@@ -101,10 +101,12 @@ package struct KeyTransition: Sendable, Hashable {
     package let from: KeyState
     package let to: KeyState
 
-    package init(kid: String, from: KeyState, to: KeyState) {
-        self.kid = kid
-        self.from = from
-        self.to = to
+    package static func all(from before: [KeyRecord], to after: [KeyRecord]) -> [KeyTransition] {
+        after.compactMap { record in
+            before.first { $0.kid == record.kid }.map {
+                KeyTransition(kid: record.kid, from: $0.state, to: record.state)
+            }
+        }
     }
 }
 

@@ -18,9 +18,8 @@ package struct SubjectPrefixStore: Sendable {
     /// Records the prefix of each IdP. A prefix in use stays.
     package func record(_ prefixes: [Issuer: String]) async throws(PortError) {
         let all = prefixes.sorted { $0.key.string < $1.key.string }
-        _ = try await PortError.database { () async throws(PostgresError) in
-            try await database.query(Self.insert, [.textArray(all.map(\.key.string)), .textArray(all.map(\.value))])
-        }
+        let parameters: [PostgresValue] = [.textArray(all.map(\.key.string)), .textArray(all.map(\.value))]
+        _ = try await database.all(Self.insert, parameters, of: "subject_prefix") { _ in }
     }
 
     fileprivate static let selectInUse = Statement(

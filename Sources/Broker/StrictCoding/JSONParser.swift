@@ -42,12 +42,13 @@
         try enter()
         defer { depthLeft += 1 }
         index += 1
-        var object = JSONObject(capacity: 16)
         skipWhitespace(input)
         if try peek(input) == UInt8(ascii: "}") {
             index += 1
-            return object
+            return JSONObject()
         }
+        // Only now: a document may hold a thousand empty objects.
+        var object = JSONObject(capacity: 16)
         while true {
             guard membersLeft > 0 else { throw .tooManyMembers }
             membersLeft -= 1

@@ -16,6 +16,13 @@ public enum JSONValue: Sendable {
     public var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
     public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
 
+    /// Its JSON text, without whitespace.
+    package var octets: [UInt8] {
+        var writer = JSONWriter()
+        writer.value(self)
+        return writer.bytes
+    }
+
     /// The elements as texts, if this is an array of strings only.
     public var strings: [String]? {
         guard let array else { return nil }
@@ -99,11 +106,7 @@ public struct JSONObject: Sendable, Equatable {
     public func oneOrMoreStrings(_ name: String) -> [String]? { string(name).map { [$0] } ?? strings(name) }
 
     /// Its JSON text, without whitespace.
-    public var octets: [UInt8] {
-        var writer = JSONWriter()
-        writer.value(.object(self))
-        return writer.bytes
-    }
+    public var octets: [UInt8] { JSONValue.object(self).octets }
 
     /// Appends a member. Returns false and changes nothing if the name exists.
     mutating func append(_ name: String, _ value: JSONValue) -> Bool {

@@ -42,13 +42,7 @@ struct DiscoveredProvider {
         } catch {
             throw .metadata(error)
         }
-        let keys: JSONWebKeySet
-        let octets = try await documents.get(keySet)
-        do throws(JSONWebKeySetError) {
-            keys = try JSONWebKeySet(document: octets)
-        } catch {
-            throw .keySet(error)
-        }
+        let keys = try JSONWebKeySet(fetched: try await documents.get(keySet))
         return DiscoveredProvider(
             json ?? JSONObject(), keys, foreignKeySetHost: keySet.host == url.host ? nil : keySet.host)
     }

@@ -104,19 +104,18 @@ struct SharingReport: ObjectResult {
 }
 
 extension SharingReport {
+    /// The first rule that keeps the app from handing its logins off; `nil`: it may. Before the rules of the hand-off,
+    /// the endpoint asks of the app what it asks of each client.
+    static func refusalOfHandoff(by app: Client, _ sharing: LoginSharing) -> RefusalRow? {
+        Registry.clientRules(app).first { !$0.passes }?.row ?? sharing.handoffRefusal?.row
+    }
+
     /// What an answer needs of the registry.
     struct Registry: Sendable {
         let clients: [Client]
         let groups: [SharingGroup]
         let consent: Scope
         let suspensions: [ProviderSuspension]
-
-        init(_ administration: Administration) async throws {
-            clients = try await administration.clients()
-            groups = try await administration.groups()
-            consent = Scope(try await administration.scopes().filter(\.requiresConsent).map(\.name))
-            suspensions = try await administration.suspendedProviders()
-        }
 
         func answer(
             _ from: ClientID, _ target: Client, at provider: Configuration.IdentityProvider, _ profile: Profile,
@@ -175,11 +174,11 @@ extension SharingReport {
             }
             let providerRules = providerRules(provider, profile)
             let handoff = Handoff(
-                refusal: (providerRules + clientRules(app)).first { !$0.passes }?.row ?? sharing.handoffRefusal?.row,
+                refusal: providerRules.first { !$0.passes }?.row ?? SharingReport.refusalOfHandoff(by: app, sharing),
                 saw: handoffSettings(app, source, target, member))
             return Answer(
                 issuer: provider.issuer, profile: profile, source: from, session: login?.state.session.id,
-                rules: providerRules + clientRules(target) + rules, scope: sharing.scope, handoff: handoff,
+                rules: providerRules + Self.clientRules(target) + rules, scope: sharing.scope, handoff: handoff,
                 notes: login.map { notes($0, target) } ?? [])
         }
 
@@ -211,7 +210,7 @@ extension SharingReport {
         }
 
         /// What the endpoint asks of the client.
-        private func clientRules(_ target: Client) -> [Rule] {
+        fileprivate static func clientRules(_ target: Client) -> [Rule] {
             [
                 Rule(
                     row: ClientRefusal.disabled.row, passes: target.isEnabled,
@@ -287,6 +286,15 @@ extension SharingReport {
             }
             return notes
         }
+    }
+}
+
+extension SharingReport.Registry {
+    init(_ administration: Administration) async throws {
+        clients = try await administration.clients()
+        groups = try await administration.groups()
+        consent = Scope(try await administration.scopes().filter(\.requiresConsent).map(\.name))
+        suspensions = try await administration.suspendedProviders()
     }
 }
 

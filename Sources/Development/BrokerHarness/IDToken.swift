@@ -28,20 +28,14 @@ package struct IDToken: Sendable {
     }
 
     package func signed() throws -> String {
-        let header = rewritesHeader(Self.text(of: header))
-        let claims = rewritesClaims(Self.text(of: claims))
+        let header = rewritesHeader(String(decoding: header.octets, as: UTF8.self))
+        let claims = rewritesClaims(String(decoding: claims.octets, as: UTF8.self))
         return rewritesToken(try key.sign(header: header, payload: claims))
     }
 
     /// OpenID Connect Core §3.1.3.6 for an `alg` that ends in 256.
     package static func leftHalfHash(_ value: String) -> String {
         Base64URL.encode(Array(SHA256.hash(data: Array(value.utf8)))[..<16])
-    }
-
-    private static func text(of object: JSONObject) -> String {
-        var json = JSONWriter()
-        json.value(.object(object))
-        return String(decoding: json.bytes, as: UTF8.self)
     }
 }
 

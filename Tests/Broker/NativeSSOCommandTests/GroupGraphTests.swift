@@ -8,15 +8,8 @@ import Testing
 
 @Suite struct GroupGraphTests {
     private static func graph(_ format: GroupGraph.Format) -> GroupGraph {
-        func member(
-            _ client: ClientID, _ role: Membership.Role, _ ceiling: Scope? = nil, _ handoff: Membership.Handoff? = nil,
-            origins: [WebOrigin] = []
-        ) -> SharingGroup.Member {
-            SharingGroup.Member(
-                client: client, role: role, scopeCeiling: ceiling, handoff: handoff, handoffOrigins: origins)
-        }
-        return GroupGraph(
-            groups: [
+        graph(
+            [
                 SharingGroup(
                     id: GroupID(validated: "vendor"), issuer: Issuer(validated: "https://idp.example.com"),
                     members: [
@@ -37,10 +30,26 @@ import Testing
                             origins: [WebOrigin(validated: "https://shop.example.com")]),
                     ]),
             ],
-            clients: [
+            [
                 client("mail"), client("calendar"), client("login"), client("old", isEnabled: false),
                 client("shop", .clientSecretBasic),
-            ], consent: .empty, format: format)
+            ], format)
+    }
+
+    private static func graph(
+        _ groups: [SharingGroup], _ clients: [Client], _ format: GroupGraph.Format
+    ) -> GroupGraph {
+        GroupGraph(
+            registry: SharingReport.Registry(clients: clients, groups: groups, consent: .empty, suspensions: []),
+            format: format)
+    }
+
+    private static func member(
+        _ client: ClientID, _ role: Membership.Role, _ ceiling: Scope? = nil, _ handoff: Membership.Handoff? = nil,
+        origins: [WebOrigin] = []
+    ) -> SharingGroup.Member {
+        SharingGroup.Member(
+            client: client, role: role, scopeCeiling: ceiling, handoff: handoff, handoffOrigins: origins)
     }
 
     private static func client(
@@ -90,10 +99,25 @@ import Testing
         let publicClient = "handoff_web_app_unusable"
         #expect(
             arrows.map { $0.string("handoff_reason") } == [
-                publicClient, publicClient, publicClient, publicClient, publicClient, publicClient, nil, publicClient,
-                "handoff_not_allowed",
+                publicClient, publicClient, publicClient, "client_disabled", "client_disabled", publicClient, nil,
+                publicClient, "handoff_not_allowed",
             ])
         #expect(arrows.filter { $0.bool("handoff_permitted") == true }.map { $0.string("to") } == ["shop"])
+    }
+
+    /// `explain --from --to` says the same.
+    @Test func anAppThatMayNotExchangeHandsNothingOff() {
+        var mail = Self.client("mail")
+        mail.grants = [.refreshToken]
+        let group = SharingGroup(
+            id: GroupID(validated: "g"), issuer: Issuer(validated: "https://idp.example.com"),
+            members: [
+                Self.member(mail.id, .source, nil, .bearer),
+                Self.member(
+                    ClientID(validated: "shop"), .target, origins: [WebOrigin(validated: "https://shop.example.com")]),
+            ])
+        let lines = Self.graph([group], [mail, Self.client("shop", .clientSecretBasic)], .mermaid).lines
+        #expect(lines.last == "  g0c0 -->|\"no hand-off: grant_not_allowed\"| g0c1")
     }
 
     /// A client_id may hold every printable character.
@@ -103,7 +127,7 @@ import Testing
         let group = SharingGroup(
             id: GroupID(validated: "g"), issuer: Issuer(validated: "https://idp.example.com"),
             members: [SharingGroup.Member(client: client, role: .both, scopeCeiling: nil)])
-        let lines = GroupGraph(groups: [group], clients: [], consent: .empty, format: format).lines
+        let lines = Self.graph([group], [], format).lines
         #expect(lines.contains { $0.contains("\"\(label)\"") }, "\(lines)")
     }
 }

@@ -101,6 +101,18 @@ struct ImpactCommandTests {
         }
     }
 
+    @Test func `a client of another group is refused with and without --execute`() async throws {
+        try await Self.with { installation in
+            try await installation.succeed("group", "add", "other", "--issuer", Installation.identityProvider)
+            for arguments in [[], ["--execute", "--reason", "test"]] {
+                let outcome = try await installation.run(
+                    ["group", "member", "add", "other", "app2", "--role", "both"] + arguments)
+                #expect(outcome.status == 1 && outcome.output.isEmpty)
+                #expect(outcome.errors.contains("client app2 is in group vendor"), "\(outcome.errors)")
+            }
+        }
+    }
+
     @Test func `scope add`() async throws {
         try await Self.with { installation in
             try await installation.succeed("scope", "add", "openid")

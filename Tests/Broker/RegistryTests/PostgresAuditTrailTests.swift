@@ -10,11 +10,13 @@ struct PostgresAuditTrailTests {
     /// The database runs on this machine.
     private static let instant = Int64(time(nil)) * 1000 - 59_877
 
-    private static func event(_ number: UInt64, client: ClientID? = nil) -> AuditEvent {
+    private static func event(
+        _ number: UInt64, client: ClientID? = nil, reason: String = "session_ended"
+    ) -> AuditEvent {
         AuditEvent(
             kind: .exchangeRefused, requestID: UniqueID(high: 7, low: number),
             occurredAtMilliseconds: instant,
-            client: client, reason: "session_ended", trace: number == 3 ? UniqueID(high: 9, low: 10) : nil)
+            client: client, reason: reason, trace: number == 3 ? UniqueID(high: 9, low: 10) : nil)
     }
 
     @Test("Every event is written with its request, time, client and reason")
@@ -110,6 +112,26 @@ struct PostgresAuditTrailTests {
             #expect(lost.withLock { $0 } == 8)
             let rows = try await database.run(Self.read, [])
             #expect(rows.isEmpty)
+        }
+    }
+
+    @Test("An event that the database refuses is lost and counted, and the others are written")
+    func refusedEvent() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await database.cluster.psql(
+                "ALTER TABLE native_sso.audit_event ADD CHECK (reason <> 'not stored')", database: database.name)
+            let lost = Mutex(0)
+            let trail = PostgresAuditTrail(database: database.service) { count in lost.withLock { $0 += count } }
+            for number in UInt64(0)..<6 {
+                let reason = [1: "no\0text", 4: "not stored"][number] ?? "session_ended"
+                trail.record(Self.event(number, reason: reason))
+            }
+            trail.finish()
+            await trail.run()
+            let rows = try await database.run(Self.read, [])
+            let written: [UInt64] = [0, 2, 3, 5]
+            #expect(try rows.map { try $0.uuid(0) } == written.map { UniqueID(high: 7, low: $0).octets })
+            #expect(lost.withLock { $0 } == 2)
         }
     }
 

@@ -43,9 +43,7 @@ import Testing
         object["all \"names\" too\n"] = .string(String(text))
         object["n"] = .number(JSONNumber(.max))
         object["a"] = .array([.bool(false), .null, .array([]), .object(JSONObject())])
-        var json = JSONWriter()
-        json.value(.object(object))
-        #expect(try JSONReader.parse(json.bytes) == .object(object))
+        #expect(try JSONReader.parse(object.octets) == .object(object))
     }
 }
 

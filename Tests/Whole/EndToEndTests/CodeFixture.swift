@@ -91,13 +91,4 @@ final class CodeFixture: Sendable {
             ).first
         }
     }
-
-    /// Of any token, unverified.
-    func claims(of token: String) throws -> JSONObject {
-        let parts = token.split(separator: ".")
-        guard parts.count == 3, let payload = Base64URL.decode(parts[1].utf8),
-            let claims = try JSONReader.parse(payload).object
-        else { throw HTTPFailure.notHTTP("no JWT") }
-        return claims
-    }
 }

@@ -35,18 +35,10 @@ package struct KeySetFetcher: KeySetFetching {
         case .discovery(let url, let hosts):
             let metadata = try await metadata(at: url, hosts: hosts)
             return FetchedKeySet(
-                keys: try Self.keys(try await documents.get(metadata.jwksURI)),
+                keys: try JSONWebKeySet(fetched: try await documents.get(metadata.jwksURI)),
                 endpoints: metadata.endpoints.trusting(url.host))
-        case .keySet(let url): return FetchedKeySet(keys: try Self.keys(try await documents.get(url)))
-        case .file(let path): return FetchedKeySet(keys: try Self.keys(try Self.read(path)))
-        }
-    }
-
-    private static func keys(_ document: [UInt8]) throws(KeySetFetchError) -> JSONWebKeySet {
-        do throws(JSONWebKeySetError) {
-            return try JSONWebKeySet(document: document)
-        } catch {
-            throw .keySet(error)
+        case .keySet(let url): return FetchedKeySet(keys: try JSONWebKeySet(fetched: try await documents.get(url)))
+        case .file(let path): return FetchedKeySet(keys: try JSONWebKeySet(fetched: try Self.read(path)))
         }
     }
 
@@ -70,6 +62,16 @@ package struct KeySetFetcher: KeySetFetching {
                 allowsLoopbackHTTP: allowsLoopbackHTTP)
         } catch {
             throw .metadata(error)
+        }
+    }
+}
+
+extension JSONWebKeySet {
+    package init(fetched document: [UInt8]) throws(KeySetFetchError) {
+        do throws(JSONWebKeySetError) {
+            self = try JSONWebKeySet(document: document)
+        } catch {
+            throw .keySet(error)
         }
     }
 }

@@ -64,16 +64,17 @@ extension KeptHandoff {
             sid: web.sid, device: web.device, profile: web.request.profile, scope: web.checks.scope)
     }
 
-    /// The first reason why a request is not the one that the code was made for.
-    func bindingRefusal(_ request: RedemptionRequest) -> HandoffRefusal? {
-        guard client == request.client.id else { return .otherClient }
-        guard origin == request.origin else { return .otherOrigin }
+    /// The challenge that the verifier of a request fits. Throws the first reason why the request is not the one that
+    /// the code was made for.
+    func challenge(shownBy request: RedemptionRequest) throws(HandoffRefusal) -> HandoffChallenge {
+        guard client == request.client.id else { throw .otherClient }
+        guard origin == request.origin else { throw .otherOrigin }
         guard let shown = HandoffChallenge(of: request.verifier), shown.matches(challenge) else {
-            return .wrongVerifier
+            throw .wrongVerifier
         }
         // `scope` is the one that the app named, else the default scope of the web app.
-        guard let named = request.scope, !named.isSubset(of: scope) else { return nil }
-        return .scopeExceedsHandoff
+        guard let named = request.scope, !named.isSubset(of: scope) else { return shown }
+        throw .scopeExceedsHandoff
     }
 }
 

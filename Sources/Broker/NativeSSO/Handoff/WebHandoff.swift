@@ -92,8 +92,12 @@ package struct WebHandoff: Sendable {
         }
         let found = try await HandoffError.port { () async throws(PortError) in try await registry.handoff(digest) }
         guard let kept = found else { throw .refused(.handoff(.codeUnknown)) }
-        if let refusal = kept.bindingRefusal(request) { throw .refused(.handoff(refusal)) }
-        guard let shown = HandoffChallenge(of: request.verifier) else { throw .refused(.handoff(.wrongVerifier)) }
+        let shown: HandoffChallenge
+        do throws(HandoffRefusal) {
+            shown = try kept.challenge(shownBy: request)
+        } catch {
+            throw .refused(.handoff(error))
+        }
         subject.provider = kept.idToken.issuer
         guard let issuer = issuers.first(where: { $0.issuer == kept.audience }) else {
             throw .refused(.handoff(.withdrawn))

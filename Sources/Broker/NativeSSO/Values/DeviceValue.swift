@@ -84,8 +84,8 @@ package enum TokenHashFunction: Sendable {
     }
 
     /// base64url of the left half of the hash: the construction of `at_hash`. OpenID Connect Core §3.1.3.6.
-    func leftHalf(of text: String) -> String {
-        let digest = digest(Array(text.utf8))
+    func leftHalf(of octets: [UInt8]) -> String {
+        let digest = digest(octets)
         return Base64URL.encode(digest[..<(digest.count / 2)])
     }
 }
@@ -115,12 +115,10 @@ extension DeviceValue {
     /// The value of `di_hash` or `ds_hash` for this device value.
     package func hash(function: TokenHashFunction, mode: DeviceHashMode = .leftHalf) -> String {
         switch mode {
-        case .leftHalf:
-            let digest = function.digest(octets)
-            return Base64URL.encode(digest[..<(digest.count / 2)])
-        case .fullSHA256: return Base64URL.encode(TokenHashFunction.sha256.digest(octets))
-        case .fullSHA256Hex: return Hexadecimal.encode(TokenHashFunction.sha256.digest(octets))
-        case .fullSHA512Hex: return Hexadecimal.encode(TokenHashFunction.sha512.digest(octets))
+        case .leftHalf: function.leftHalf(of: octets)
+        case .fullSHA256: Base64URL.encode(TokenHashFunction.sha256.digest(octets))
+        case .fullSHA256Hex: Hexadecimal.encode(TokenHashFunction.sha256.digest(octets))
+        case .fullSHA512Hex: Hexadecimal.encode(TokenHashFunction.sha512.digest(octets))
         }
     }
 }

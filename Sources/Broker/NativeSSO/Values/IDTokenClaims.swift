@@ -72,6 +72,6 @@ package final class IDTokenClaims: Sendable {
     func fits(accessToken: String) -> Bool {
         guard claims.contains("at_hash") else { return true }
         guard let hash = claims.string("at_hash") else { return false }
-        return ConstantTime.equal(hash.utf8, hashFunction.leftHalf(of: accessToken).utf8)
+        return ConstantTime.equal(hash.utf8, hashFunction.leftHalf(of: Array(accessToken.utf8)).utf8)
     }
 }

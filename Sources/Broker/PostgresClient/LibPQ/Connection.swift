@@ -230,7 +230,7 @@ import Glibc
         }
         if state.isReadOnly { isUsable = false }  // the next connection searches for a writable server
         // Keep the message but never the detail, which quotes rows. Class 22 quotes parameters even in its message.
-        let message = state.code.hasPrefix("22") ? "" : result.field(.message) ?? ""
+        let message = state.isDataException ? "" : result.field(.message) ?? ""
         if state.code == "26000" || result.field(.sourceFunction) == "RevalidateCachedQuery" { hasVoidPlans = true }
         return .server(state, message: message, constraint: result.field(.constraint))
     }

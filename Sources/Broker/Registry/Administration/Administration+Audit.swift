@@ -57,17 +57,11 @@ package struct AuditSelection: Sendable, Hashable {
     package var text: String?
     /// Transactions that recorded events, from the first one up to, and without, the second.
     package var transactions: Range<Int64>?
+}
 
-    package init(
-        from: PostgresTimestamp? = nil, until: PostgresTimestamp? = nil, kind: AuditKind? = nil,
-        client: ClientID? = nil, sessions: [UniqueID]? = nil
-    ) {
-        self.from = from
-        self.until = until
-        self.kind = kind
-        self.client = client
-        self.sessions = sessions
-    }
+extension AuditSelection {
+    /// Every event.
+    package static var all: AuditSelection { AuditSelection() }
 }
 
 extension Administration {

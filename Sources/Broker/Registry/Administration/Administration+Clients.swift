@@ -6,10 +6,6 @@ extension Administration {
         try await rows(ClientStatements.all, [], ClientStatements.client)
     }
 
-    package func client(_ id: ClientID) async throws(AdministrationError) -> Client? {
-        try await clients().first { $0.id == id }
-    }
-
     /// Registers a client. Secrets and keys of a client that authenticates are added afterwards.
     package func add(_ client: Client, _ act: AdministrativeAct) async throws(AdministrationError) {
         try await change(Self.addition(of: client), act)

@@ -173,7 +173,11 @@ extension Administration {
                     ("handoff_origins", member.handoffOrigins.map(\.string).joined(separator: " ")),
                 ]
             }, orElse: .notFound("group \(group)"),
-            violating: ["sharing_group_member_client_id_fkey": .notFound("client \(client)")]
+            violating: [
+                "sharing_group_member_client_id_fkey": .notFound("client \(client)"),
+                "sharing_group_member_issuer_client_id_key": .refused(
+                    "client \(client) is in another group of the same identity provider; remove it there first"),
+            ]
         ) { row throws(PostgresError) in
             try replaced { try member(row).member }
         }

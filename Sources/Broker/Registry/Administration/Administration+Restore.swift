@@ -72,10 +72,8 @@ extension Administration {
             }
         }
         for batch in Self.batches(grants.subtracting(reused)) { _ = try await revoke(batch, act) }
-        for batch in Self.batches(grants.intersection(reused)) {
-            _ = try await rows(
-                RestoreStatements.revokeReused, [.uuidArray(batch.map(\.octets)), .uuid(act.requestID)]
-            ) { try $0.uniqueID(0) }
+        for grant in grants.intersection(reused) {
+            _ = try await rows(RestoreStatements.revokeReused, [.uuid(grant), .uuid(act.requestID)]) { _ in }
         }
     }
 
@@ -119,8 +117,8 @@ enum RestoreStatements {
             coalesce(g.revoke_reason = 'refresh_token_late', false) AND s.ended_at IS NULL AND s.expires_at > now()
         FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id) WHERE g.grant_id = ANY ($1)
         """)
-    /// $1 grants, $2 act.
-    static let revokeReused = Statement("SELECT * FROM native_sso.revoke_reused($1, $2)")
+    /// $1 grant, $2 act.
+    static let revokeReused = Statement("SELECT native_sso.revoke_reused($1, $2)")
     /// $1 issuer, $2 SHA-256 of the sid or NULL, $3 subject or NULL, $4 instant, $5 cause.
     static let logout = Statement(
         """

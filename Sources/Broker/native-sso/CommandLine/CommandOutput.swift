@@ -88,17 +88,21 @@ enum StandardStream: Int32 {
     case error = 2
 
     func write(_ octets: [UInt8]) throws(CommandFailure) {
+        guard !rawValue.write(all: octets) else { return }
+        if errno == EPIPE { throw .outputClosed }
+        throw .infrastructure("cannot write to standard \(self): \(String(cString: strerror(errno)))")
+    }
+}
+
+extension CInt {
+    /// Writes all octets to this file. `false`: `errno` says why not.
+    func write(all octets: [UInt8]) -> Bool {
         var rest = octets[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(rawValue, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno == EPIPE {
-                throw .outputClosed
-            } else if errno != EINTR {
-                throw .infrastructure("cannot write to standard \(self): \(String(cString: strerror(errno)))")
-            }
+            let count = rest.withUnsafeBytes { Glibc.write(self, $0.baseAddress, $0.count) }
+            if count > 0 { rest = rest.dropFirst(count) } else if errno != EINTR { return false }
         }
+        return true
     }
 }
 

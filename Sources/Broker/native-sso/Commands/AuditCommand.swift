@@ -75,7 +75,7 @@ struct AuditFilter: ParsableArguments, Sendable {
 
         /// Looks for the sessions of the name.
         func selection(_ registry: Administration, at now: UnixTime) async throws -> AuditSelection {
-            var selection = AuditSelection()
+            var selection = AuditSelection.all
             selection.from = (filter.from ?? .ago(.hours(24))).timestamp(now)
             selection.until = filter.until?.timestamp(now)
             selection.kind = filter.kind

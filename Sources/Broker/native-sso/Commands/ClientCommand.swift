@@ -71,7 +71,7 @@ struct ClientEnableCommand: RegistryCommand {
     @OptionGroup var options: GlobalOptions
 
     func result(_ registry: Administration) async throws -> Record {
-        var client = try await registry.require(id)
+        var client = try await registry.clients().require(id)
         client.isEnabled = true
         try await registry.checkAlgorithms(of: client)
         try await registry.update(client, options.act(why))
@@ -99,7 +99,7 @@ extension GlobalOptions {
     ) async throws -> Client {
         let (changed, step, impact) = try await administer { registry in
             let contents = try await registry.registryContents()
-            let old = try contents.require(id)
+            let old = try contents.clients.require(id)
             var changed = old
             change(&changed)
             if let defect = changed.scopeDefect {
@@ -141,7 +141,9 @@ struct ClientShowCommand: RegistryCommand {
     @Argument(help: "The client_id.") var id: ClientID
     @OptionGroup var options: GlobalOptions
 
-    func result(_ registry: Administration) async throws -> Record { Record(try await registry.require(id)) }
+    func result(_ registry: Administration) async throws -> Record {
+        Record(try await registry.clients().require(id))
+    }
 }
 
 struct ClientRemoveCommand: AsyncParsableCommand {
@@ -156,7 +158,7 @@ struct ClientRemoveCommand: AsyncParsableCommand {
         let step = RegistryPlan.Step(.remove, "client \(id)", client: id, .removeClient(id))
         let (groups, impact) = try await options.administer { registry in
             let contents = try await registry.registryContents()
-            _ = try contents.require(id)
+            try contents.clients.require(id)
             return (contents.groups, try await RegistryImpact.of(RegistryPlan(step, on: contents), in: registry))
         }
         let memberships = groups.filter { $0.members.contains { $0.client == id } }
@@ -167,19 +169,15 @@ struct ClientRemoveCommand: AsyncParsableCommand {
     }
 }
 
-extension RegistryContents {
-    fileprivate func require(_ id: ClientID) throws(AdministrationError) -> Client {
-        guard let client = clients.first(where: { $0.id == id }) else { throw .notFound("client \(id)") }
+extension [Client] {
+    @discardableResult
+    func require(_ id: ClientID) throws(AdministrationError) -> Client {
+        guard let client = first(where: { $0.id == id }) else { throw .notFound("client \(id)") }
         return client
     }
 }
 
 extension Administration {
-    func require(_ id: ClientID) async throws(AdministrationError) -> Client {
-        guard let client = try await client(id) else { throw .notFound("client \(id)") }
-        return client
-    }
-
     /// Refuses an algorithm without an active key: every request of the client would be answered 503.
     fileprivate func checkAlgorithms(of client: Client) async throws(AdministrationError) {
         guard client.accessTokenAlgorithm != nil || client.idTokenAlgorithm != nil else { return }
@@ -192,7 +190,7 @@ extension Administration {
 
     /// Refuses a client that does not exist or uses another authentication method.
     func require(_ id: ClientID, _ method: Client.Authentication) async throws(AdministrationError) {
-        let client = try await require(id)
+        let client = try await clients().require(id)
         guard client.authentication == method else {
             throw .refused("client \(id) is one of \(client.authentication.rawValue)")
         }

@@ -200,9 +200,7 @@ struct ClientKeyFile {
         } catch {
             throw .usage("\(path): the key does not fit \(algorithm.rawValue)")
         }
-        var json = JSONWriter()
-        json.value(.object(publicKey.json))
-        registered = ClientKey(id: id, publicJWK: String(decoding: json.bytes, as: UTF8.self))
+        registered = ClientKey(id: id, publicJWK: String(decoding: publicKey.json.octets, as: UTF8.self))
         self.algorithm = algorithm
         thumbprint = publicKey.thumbprint
     }

@@ -108,12 +108,8 @@ struct ExplainCommand: AsyncParsableCommand {
         }
         let (registry, target, logins) = try await options.administer { administration in
             let registry = try await SharingReport.Registry(administration)
-            guard let target = registry.clients.first(where: { $0.id == to }) else {
-                throw CommandFailure.notFound("client \(to) does not exist")
-            }
-            if let from, !registry.clients.contains(where: { $0.id == from }) {
-                throw CommandFailure.notFound("client \(from) does not exist")
-            }
+            let target = try registry.clients.require(to)
+            if let from { try registry.clients.require(from) }
             guard let selection else { return (registry, target, [LoginRecord]?.none) }
             let found = try await administration.sessions(selection, liveOnly: false, limit: 10)
             guard !found.isEmpty else { throw CommandFailure.notFound("no session has this name or user") }

@@ -60,7 +60,7 @@ struct GroupShowCommand: RegistryCommand {
     @OptionGroup var options: GlobalOptions
 
     func result(_ registry: Administration) async throws -> Table {
-        Table("members", try await registry.group(id).members, row: Record.init)
+        Table("members", try await registry.groups().require(id).members, row: Record.init)
     }
 }
 
@@ -87,9 +87,7 @@ struct GroupRemoveCommand: AsyncParsableCommand {
         let step = RegistryPlan.Step(.remove, "group \(id)", [], .removeGroup(id))
         let (group, impact) = try await options.administer { registry in
             let contents = try await registry.registryContents()
-            guard let group = contents.groups.first(where: { $0.id == id }) else {
-                throw AdministrationError.notFound("group \(id)")
-            }
+            let group = try contents.groups.require(id)
             return (group, try await RegistryImpact.of(RegistryPlan(step, on: contents), in: registry))
         }
         let plan = Plan(
@@ -164,7 +162,7 @@ struct GroupMemberAddCommand: AsyncParsableCommand {
             handoffOrigins: handoffOrigin.isEmpty ? (noHandoffOrigins ? .remove : .keep) : .set(handoffOrigin))
         let (step, member, impact) = try await options.administer { registry in
             let contents = try await registry.registryContents()
-            let old = contents.groups.first { $0.id == group }?.members.first { $0.client == client }
+            let old = try contents.groups.member(client, toBeIn: group)
             let member = settings.member(client, role, replacing: old)
             let step = RegistryPlan.Step(
                 old == nil ? .add : .update, "member \(client) of group \(group)",
@@ -198,8 +196,8 @@ struct GroupMemberRemoveCommand: AsyncParsableCommand {
             .remove, "member \(client) of group \(group)", client: client, .removeMember(client, group))
         let (member, impact) = try await options.administer { registry in
             let contents = try await registry.registryContents()
-            let members = contents.groups.first { $0.id == group }?.members
-            guard let member = members?.first(where: { $0.client == client }) else {
+            let members = try contents.groups.require(group).members
+            guard let member = members.first(where: { $0.client == client }) else {
                 throw AdministrationError.notFound("client \(client) in group \(group)")
             }
             return (member, try await RegistryImpact.of(RegistryPlan(step, on: contents), in: registry))
@@ -211,9 +209,22 @@ struct GroupMemberRemoveCommand: AsyncParsableCommand {
     }
 }
 
-extension Administration {
-    fileprivate func group(_ id: GroupID) async throws(AdministrationError) -> SharingGroup {
-        guard let group = try await groups().first(where: { $0.id == id }) else { throw .notFound("group \(id)") }
+extension [SharingGroup] {
+    /// The member as it is; `nil`: the client is new there. Throws if the client is in another group of the issuer.
+    fileprivate func member(
+        _ client: ClientID, toBeIn id: GroupID
+    ) throws(AdministrationError) -> SharingGroup.Member? {
+        let group = try require(id)
+        let places = filter { $0.issuer == group.issuer && $0.members.contains { $0.client == client } }
+        if let other = places.first(where: { $0.id != id }) {
+            throw .refused(
+                "client \(client) is in group \(other.id) of the same identity provider; remove it there first")
+        }
+        return group.members.first { $0.client == client }
+    }
+
+    fileprivate func require(_ id: GroupID) throws(AdministrationError) -> SharingGroup {
+        guard let group = first(where: { $0.id == id }) else { throw .notFound("group \(id)") }
         return group
     }
 }

@@ -17,9 +17,7 @@ struct GroupGraphCommand: RegistryCommand {
     @OptionGroup var options: GlobalOptions
 
     func result(_ registry: Administration) async throws -> GroupGraph {
-        GroupGraph(
-            groups: try await registry.groups(), clients: try await registry.clients(),
-            consent: Scope(try await registry.scopes().filter(\.requiresConsent).map(\.name)), format: format)
+        GroupGraph(registry: try await SharingReport.Registry(registry), format: format)
     }
 }
 
@@ -30,17 +28,8 @@ struct GroupGraph: ObjectResult {
         case dot
     }
 
-    let groups: [SharingGroup]
-    let clients: [ClientID: Client]
-    let consent: Scope
+    let registry: SharingReport.Registry
     let format: Format
-
-    init(groups: [SharingGroup], clients: [Client], consent: Scope, format: Format) {
-        self.groups = groups
-        self.clients = Dictionary(clients.map { ($0.id, $0) }) { first, _ in first }
-        self.consent = consent
-        self.format = format
-    }
 
     private struct Arrow {
         let from: SharingGroup.Member
@@ -59,7 +48,8 @@ struct GroupGraph: ObjectResult {
     }
 
     private func arrows(in group: SharingGroup) -> [Arrow] {
-        group.members.filter { $0.role != .target }.flatMap { source in
+        let clients = Dictionary(registry.clients.map { ($0.id, $0) }) { first, _ in first }
+        return group.members.filter { $0.role != .target }.flatMap { source in
             group.members.compactMap { target in
                 guard target.role != .source, target.client != source.client, let app = clients[source.client],
                     let client = clients[target.client], client.isEnabled, client.grants.contains(.tokenExchange)
@@ -67,15 +57,16 @@ struct GroupGraph: ObjectResult {
                 let sharing = LoginSharing(
                     of: (app, source.membership(in: group.id)), with: (client, target.membership(in: group.id)),
                     at: IssuerPolicy(issuer: group.issuer, profiles: [.deviceSecret]), profile: .deviceSecret,
-                    scope: nil, scopesRequiringConsent: consent, now: SystemClock().now)
-                return Arrow(from: source, to: target, handoffRefusal: sharing.handoffRefusal?.row.reason)
+                    scope: nil, scopesRequiringConsent: registry.consent, now: SystemClock().now)
+                let refusal = SharingReport.refusalOfHandoff(by: app, sharing)
+                return Arrow(from: source, to: target, handoffRefusal: refusal?.reason)
             }
         }
     }
 
     var lines: [String] {
         var lines = format == .mermaid ? ["flowchart LR"] : ["digraph sharing {", "  rankdir=LR;"]
-        for (number, group) in groups.enumerated() {
+        for (number, group) in registry.groups.enumerated() {
             // A client may be in a group of each identity provider.
             let names = Dictionary(
                 zip(group.members.map(\.client), (0...).lazy.map { "g\(number)c\($0)" })
@@ -103,7 +94,8 @@ struct GroupGraph: ObjectResult {
     }
 
     func members(to json: inout JSONWriter) {
-        json.array("arrows", of: groups.flatMap { group in arrows(in: group).map { (group, $0) } }) { item, json in
+        let all = registry.groups.flatMap { group in arrows(in: group).map { (group, $0) } }
+        json.array("arrows", of: all) { item, json in
             json.member("group_id", item.0.id.string)
             json.member("issuer", item.0.issuer.string)
             json.member("from", item.1.from.client.string)

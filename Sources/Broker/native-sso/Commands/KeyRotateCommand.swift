@@ -66,13 +66,3 @@ struct KeyRotateCommand: AsyncParsableCommand {
         }
     }
 }
-
-extension KeyTransition {
-    static func all(from before: [KeyRecord], to after: [KeyRecord]) -> [KeyTransition] {
-        after.compactMap { record in
-            before.first { $0.kid == record.kid }.map {
-                KeyTransition(kid: record.kid, from: $0.state, to: record.state)
-            }
-        }
-    }
-}

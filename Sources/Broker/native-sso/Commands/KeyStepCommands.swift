@@ -62,10 +62,10 @@ struct KeyRemoveCommand: KeyStepCommand {
 }
 
 struct KeyArgument: ParsableArguments {
-    @Argument(
-        help: "The kid, as `key list` shows it. Write `--` before a kid that begins with a hyphen.",
-        completion: Candidates.kids)
-    var kid: String
+    static let help: ArgumentHelp =
+        "The kid, as `key list` shows it. Write `--` before a kid that begins with a hyphen."
+
+    @Argument(help: KeyArgument.help, completion: Candidates.kids) var kid: String
 }
 
 /// For a key that may be compromised.

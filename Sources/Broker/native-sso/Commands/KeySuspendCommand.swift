@@ -39,10 +39,7 @@ struct KeyResumeCommand: AsyncParsableCommand {
 }
 
 struct KeySelection: ParsableArguments {
-    @Argument(
-        help: "The kid, as `key list` shows it. Write `--` before a kid that begins with a hyphen.",
-        completion: Candidates.kids)
-    var kid: String?
+    @Argument(help: KeyArgument.help, completion: Candidates.kids) var kid: String?
     @Option(help: "All keys of this use that sign or will sign, instead of one.") var use: KeyUse?
 
     mutating func validate() throws {

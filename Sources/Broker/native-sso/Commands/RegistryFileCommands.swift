@@ -48,7 +48,8 @@ extension GlobalOptions {
             }
         }
         let shown = warnings.prefix(20)
-        output.warn(shown + (warnings.count > shown.count ? ["… and \(warnings.count - shown.count) warnings"] : []))
+        let rest = warnings.count - shown.count
+        output.warn(shown + (rest > 0 ? ["… and \(rest.counted("warning"))"] : []))
     }
 }
 
@@ -95,7 +96,7 @@ struct RegistryApplyCommand: RegistryCommand {
         let act = options.act(execution.why)
         // The plan was made of what is registered now. If that is not what the operator saw, this serial is too old.
         let plan = report.plan
-        try await Progress.showing("apply \(plan.changes.count) changes") {
+        try await Progress.showing("apply \(plan.changes.count.counted("change"))") {
             try await registry.apply(plan.changes, managing: plan.adopted, file: plan.file, at: serial, act)
         }
         report.requestID = act.requestID

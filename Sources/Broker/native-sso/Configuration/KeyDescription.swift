@@ -140,11 +140,7 @@ extension JSONValue {
         func block(_ open: String, _ close: String, _ parts: [String]) -> String {
             "\(open)\n\(parts.map { inner + $0 }.joined(separator: ",\n"))\n\(indent)\(close)"
         }
-        func written(_ value: JSONValue) -> String {
-            var json = JSONWriter()
-            json.value(value)
-            return String(decoding: json.bytes, as: UTF8.self)
-        }
+        func written(_ value: JSONValue) -> String { String(decoding: value.octets, as: UTF8.self) }
         return switch self {
         case .object(let object):
             block(

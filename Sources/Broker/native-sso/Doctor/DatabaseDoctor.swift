@@ -115,7 +115,9 @@ struct DatabaseDoctor {
             guard let size = try await Sweeper(database: pool).size(),
                 let row = try await pool.query(RegistryFacts.select, []).first
             else { return [] }
-            return try RegistryFacts(row, sweptAt: size.sweptAt).findings(at: SystemClock().now)
+            let facts = RegistryFacts(
+                sweptAt: size.sweptAt, migratedAt: try row.int64(0), missingMonths: try row.int64(1))
+            return facts.findings(at: SystemClock().now)
         } catch {
             return [
                 Finding(
@@ -276,16 +278,6 @@ struct RegistryFacts: Sendable {
                 WHERE s.nspname = 'native_sso' AND c.relname = 'audit_event_p' || to_char(
                     date_trunc('month', now() AT TIME ZONE 'UTC') + make_interval(months => n), 'YYYY_MM')))
         """)
-
-    init(sweptAt: Int64, migratedAt: Int64, missingMonths: Int64) {
-        self.sweptAt = sweptAt
-        self.migratedAt = migratedAt
-        self.missingMonths = missingMonths
-    }
-
-    init(_ row: Row, sweptAt: Int64) throws(PostgresError) {
-        self.init(sweptAt: sweptAt, migratedAt: try row.int64(0), missingMonths: try row.int64(1))
-    }
 
     func findings(at now: UnixTime) -> [Finding] {
         let isDue = max(sweptAt, migratedAt) < now.seconds - Seconds.hours(24).count

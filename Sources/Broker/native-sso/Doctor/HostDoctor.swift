@@ -1,6 +1,7 @@
 import Glibc
 import HTTPServer
 import KeyModule
+import NIOCore
 import NativeSSO
 import StrictCoding
 
@@ -87,34 +88,15 @@ enum HostDoctor {
 
     /// `nil`: it can be bound.
     private static func bindError(_ listen: ListenAddress) -> Int32? {
-        let family = listen.address.family == .v4 ? AF_INET : AF_INET6
-        let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard let address = try? SocketAddress(ipAddress: listen.host, port: listen.port) else { return EINVAL }
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(address.protocol.rawValue, kind, 0)
         guard descriptor >= 0 else { return errno }
         defer { close(descriptor) }
         // As the broker does: a closed connection of its predecessor is no obstacle.
         var on: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
-        let port = UInt16(listen.port).bigEndian
-        func bound<Name>(to name: Name) -> Int32? {
-            withUnsafePointer(to: name) { name in
-                name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, socklen_t(MemoryLayout<Name>.size)) == 0 ? nil : errno
-                }
-            }
-        }
-        if listen.address.family == .v4 {
-            var name = sockaddr_in()
-            name.sin_family = sa_family_t(AF_INET)
-            name.sin_port = port
-            withUnsafeMutableBytes(of: &name.sin_addr) { $0.copyBytes(from: listen.address.octets) }
-            return bound(to: name)
-        } else {
-            var name = sockaddr_in6()
-            name.sin6_family = sa_family_t(AF_INET6)
-            name.sin6_port = port
-            withUnsafeMutableBytes(of: &name.sin6_addr) { $0.copyBytes(from: listen.address.octets) }
-            return bound(to: name)
-        }
+        return address.withSockAddr { name, size in bind(descriptor, name, socklen_t(size)) == 0 ? nil : errno }
     }
 
     // MARK: Journal

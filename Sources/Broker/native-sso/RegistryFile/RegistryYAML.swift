@@ -50,11 +50,7 @@ enum RegistryYAML {
     }
 
     /// A JSON string is a YAML string. Unquoted, some words and numbers have another meaning.
-    static func quoted(_ text: String) -> String {
-        var json = JSONWriter()
-        json.value(.string(text))
-        return String(decoding: json.bytes, as: UTF8.self)
-    }
+    static func quoted(_ text: String) -> String { String(decoding: JSONValue.string(text).octets, as: UTF8.self) }
 }
 
 /// Writes a file that does not exist yet: as a whole, or not at all.
@@ -66,12 +62,7 @@ enum NewFile {
         defer { unlink(temporary) }
         do {
             defer { close(descriptor) }
-            var rest = Array(text.utf8)[...]
-            while !rest.isEmpty {
-                let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-                if count > 0 { rest = rest.dropFirst(count) } else if errno != EINTR { throw failure(temporary) }
-            }
-            guard fsync(descriptor) == 0 else { throw failure(temporary) }
+            guard descriptor.write(all: Array(text.utf8)), fsync(descriptor) == 0 else { throw failure(temporary) }
         }
         // Unlike a renaming, it replaces no file.
         guard link(temporary, path) == 0 else {

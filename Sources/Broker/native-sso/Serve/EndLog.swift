@@ -164,14 +164,8 @@ final class EndLog: Sendable {
         var last: UInt8 = 0
         let end = lseek(file, 0, SEEK_END)
         let isTorn = end > 0 && pread(file, &last, 1, end - 1) == 1 && last != UInt8(ascii: "\n")
-        var rest = ((isTorn ? [UInt8(ascii: "\n")] : []) + lines)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno != EINTR {
-                throw failure("cannot write to \(path)")
-            }
+        guard file.write(all: (isTorn ? [UInt8(ascii: "\n")] : []) + lines) else {
+            throw failure("cannot write to \(path)")
         }
         guard fdatasync(file) == 0 else { throw failure("cannot write \(path) to its disk") }
     }

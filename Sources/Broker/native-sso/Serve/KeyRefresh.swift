@@ -76,7 +76,9 @@ actor KeyRefresh {
         let isAdopted = ring.adopt(keys)
         var problems = keys.problems.map(\.description)
         if !rows.unknown.isEmpty {
-            problems.append("\(rows.unknown.count) keys are of a kind that this version does not know")
+            let count = rows.unknown.count
+            problems.append(
+                "\(count.counted("key")) \(count == 1 ? "is" : "are") of a kind that this version does not know")
         }
         for use in keys.missing where !keys.problems.contains(where: { $0.use == use && $0.state == .active }) {
             problems.append("there is no active key for use \(use.rawValue); make one with: native-sso key generate")
@@ -129,7 +131,9 @@ struct RegisteredKeyArchive: KeyArchive {
         }
         changes.note(
             strangers == 0
-                ? nil : "\(strangers) rows of idp_key for \(issuer) were not made by a broker with these keys",
+                ? nil
+                : "\(strangers.counted("row")) of idp_key for \(issuer) \(strangers == 1 ? "was" : "were") not made by "
+                    + "a broker with these keys",
             level: .error, "keys of an identity provider are ignored")
         return keys
     }
@@ -146,7 +150,7 @@ struct RegisteredKeyArchive: KeyArchive {
             rows.append(
                 ProviderKeyRow(
                     thumbprint: thumbprint, kid: key.keyID, algorithm: key.algorithm?.rawValue,
-                    publicJWK: String(decoding: key.octets, as: UTF8.self), firstSeenAt: life.firstSeen,
+                    publicJWK: String(decoding: key.json.octets, as: UTF8.self), firstSeenAt: life.firstSeen,
                     lastSeenAt: life.lastSeen, tag: Base64URL.encode(try await tag(life, of: issuer))))
         }
         try await store.record(rows, of: issuer)
@@ -167,7 +171,7 @@ struct RegisteredKeyArchive: KeyArchive {
         try await authenticator.tag(
             .providerKey,
             [
-                Array(issuer.string.utf8), life.key.thumbprint, life.key.octets,
+                Array(issuer.string.utf8), life.key.thumbprint, life.key.json.octets,
                 Array(String(life.firstSeen.seconds).utf8), Array(String(life.lastSeen.seconds).utf8),
             ])
     }
@@ -183,13 +187,4 @@ struct RevokedKeys: KeyArchive {
     }
 
     func record(_ keys: [JSONWebKey], of issuer: Issuer) async throws(PortError) {}
-}
-
-extension JSONWebKey {
-    /// The JWK with its required members, `use`, `alg` and `kid`, always in the same order.
-    fileprivate var octets: [UInt8] {
-        var writer = JSONWriter()
-        writer.value(.object(json))
-        return writer.bytes
-    }
 }

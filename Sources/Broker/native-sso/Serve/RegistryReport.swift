@@ -62,7 +62,9 @@ struct AuditReport: MetricSource {
 
     var samples: [MetricSample] {
         [
-            .counter("audit_events_lost_total", "Audit events lost: too many waited for the database.", lost.value),
+            .counter(
+                "audit_events_lost_total",
+                "Audit events lost: too many waited for the database, or it refused them.", lost.value),
             .gauge("audit_events_waiting", "Audit events that wait for the database.", trail.waiting),
         ]
     }

@@ -13,8 +13,8 @@ struct BentToken {
     /// A quarter each: good, with a bent header, with bent claims, bent when it was signed.
     init(_ header: JSONObject, _ claims: JSONObject, by key: TestKey, _ random: inout SeededRandom) throws {
         let kind = random.below(4)
-        let headerText = kind == 1 ? JSONMutation.text(of: header, &random) : JSONMutation.text(.object(header))
-        let claimsText = kind == 2 ? JSONMutation.text(of: claims, &random) : JSONMutation.text(.object(claims))
+        let headerText = kind == 1 ? JSONMutation.text(of: header, &random) : header.octets
+        let claimsText = kind == 2 ? JSONMutation.text(of: claims, &random) : claims.octets
         let token = Array(try key.sign(header: headerText, payload: claimsText).utf8)
         var bent = token
         if kind == 3 { OctetMutation.apply(to: &bent, &random) }

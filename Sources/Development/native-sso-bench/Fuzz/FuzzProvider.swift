@@ -53,7 +53,7 @@ private final class TokenHandler: ChannelInboundHandler {
         case .body(let part): form += part.readableBytesView
         case .end:
             let answer = answer()
-            let body = ByteBuffer(bytes: JSONMutation.text(.object(answer)))
+            let body = ByteBuffer(bytes: answer.octets)
             var head = HTTPResponseHead(version: .http1_1, status: answer.contains("error") ? .badRequest : .ok)
             head.headers = ["content-type": "application/json", "content-length": "\(body.readableBytes)"]
             context.write(wrapOutboundOut(.head(head)), promise: nil)

@@ -54,9 +54,7 @@ struct Narrator: Sendable {
         case .string(let text): return text
         case .number(let number): return number.text
         case .bool, .null, .array, .object:
-            var json = JSONWriter()
-            json.value(value)
-            return String(decoding: json.bytes, as: UTF8.self)
+            return String(decoding: value.octets, as: UTF8.self)
         }
     }
 

@@ -103,11 +103,7 @@ extension Fixture {
     /// A good JWT for one revocation.
     func revocation() -> LogoutToken { logins.revocation(audience: Self.broker) }
 
-    func subject(of login: Login) -> String {
-        var json = JSONWriter()
-        json.value(.object(logins.subject(of: login)))
-        return String(decoding: json.bytes, as: UTF8.self)
-    }
+    func subject(of login: Login) -> String { String(decoding: logins.subject(of: login).octets, as: UTF8.self) }
 
     func send(event token: String) async throws -> HTTPAnswer {
         try await HTTPRequest.securityEvent(token).send(to: backchannel.port)
