@@ -83,12 +83,12 @@ struct SignedLogins: Sendable {
     }
 }
 
-/// Requests to the token endpoint and to the other form endpoint.
+/// Requests to the token endpoint.
 enum TokenRequest {
     /// - Parameter fields: More lines of the head, each with its end.
-    static func head(_ path: String = "/token", bodyLength: Int, fields: String = "") -> [UInt8] {
+    static func head(bodyLength: Int, fields: String = "") -> [UInt8] {
         Array(
-            ("POST \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+            ("POST /token HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
                 + "Content-Length: \(bodyLength)\r\n\(fields)\r\n").utf8)
     }
 }
