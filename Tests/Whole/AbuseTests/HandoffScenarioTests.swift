@@ -8,8 +8,6 @@ import Testing
 extension Abuse {
     /// Attacks on the hand-off of a login from an app to a web app.
     struct HandoffScenarioTests {
-        private static let type = "urn:x-native-sso:params:token-type:web-handoff"
-
         /// A browser in which a web app has begun a hand-off: the verifier stays with the web app.
         private struct Browser {
             let verifier = Unguessable.make() + Unguessable.make()
@@ -18,7 +16,7 @@ extension Abuse {
 
         private func request(_ login: Login, _ browser: Browser, _ fixture: Fixture) throws -> TokenForm {
             var form = try fixture.logins.exchange(login)
-            form["requested_token_type"] = Self.type
+            form["requested_token_type"] = TokenForm.webHandoff
             form["handoff_client"] = Fixture.web
             form["handoff_origin"] = Fixture.webOrigin
             form["handoff_challenge"] = browser.challenge
@@ -35,14 +33,10 @@ extension Abuse {
             _ code: String, _ verifier: String, _ fixture: Fixture, by client: String = Fixture.web,
             at origin: String = Fixture.webOrigin, scope: String? = nil
         ) async throws -> HTTPAnswer {
-            var form = TokenForm([
-                "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "subject_token": code,
-                "subject_token_type": Self.type, "handoff_origin": origin, "handoff_verifier": verifier,
-            ])
+            var form = TokenForm.redemption(code, verifier: verifier, origin: origin)
             form["scope"] = scope
-            return try await HTTPRequest.token(
-                form.parameters, fields: [HTTPRequest.basic(client, fixture.webSecrets[client] ?? "")]
-            ).send(to: fixture.running.publicPort)
+            return try await form.withSecret(fixture.webSecrets[client] ?? "", of: client)
+                .send(to: fixture.running.publicPort)
         }
 
         /// The answer tells nothing of the reason, which the audit has. Nothing is written.
@@ -65,11 +59,8 @@ extension Abuse {
             try await refuse("handoff_other_client", fixture) {
                 try await redeem(code, browser.verifier, fixture, by: Fixture.otherWeb)
             }
-            var alone = TokenForm([
-                "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "client_id": Fixture.web,
-                "subject_token": code, "subject_token_type": Self.type, "handoff_origin": Fixture.webOrigin,
-                "handoff_verifier": browser.verifier,
-            ])
+            var alone = TokenForm.redemption(code, verifier: browser.verifier, origin: Fixture.webOrigin)
+            alone["client_id"] = Fixture.web
             let unauthenticated = try await fixture.running.token(alone)
             #expect(unauthenticated.error == "invalid_client")
             alone["client_id"] = Fixture.target
