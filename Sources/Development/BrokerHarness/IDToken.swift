@@ -39,9 +39,7 @@ package struct IDToken: Sendable {
     }
 
     private static func text(of object: JSONObject) -> String {
-        var json = JSONWriter()
-        json.value(.object(object))
-        return String(decoding: json.bytes, as: UTF8.self)
+        String(decoding: object.octets, as: UTF8.self)
     }
 }
 

@@ -203,10 +203,8 @@ extension Installation {
 
     /// Registers the public part of a client's key, by command.
     package func addKey(_ key: TestKey, of client: String) async throws {
-        var json = JSONWriter()
-        json.value(.object(key.publicKey.json))
         let file = directory.appending(path: "\(client).jwk")
-        try Data(json.bytes).write(to: file)
+        try Data(key.publicKey.json.octets).write(to: file)
         try await command("client", "key", "add", client, "--file", file.path)
     }
 }

@@ -101,7 +101,7 @@ struct ClientAssertionTests {
             Row("twice the same claim", .assertionMalformed) { bent in
                 let (header, key) = (bent.header, bent.key)
                 bent.rewrites = { _ in
-                    let text = String(decoding: JSONText.octets(of: header), as: UTF8.self)
+                    let text = String(decoding: header.octets, as: UTF8.self)
                     return (try? key.sign(header: text, payload: #"{"sub":"signer","sub":"signer"}"#)) ?? ""
                 }
             },
@@ -146,7 +146,7 @@ struct ClientAssertionTests {
                 let key = try TestKey.shared(algorithm)
                 return ClientKey(
                     id: ClientKeyID(validated: key.keyID ?? ""),
-                    publicJWK: String(decoding: JSONText.octets(of: key.publicKey.json), as: UTF8.self))
+                    publicJWK: String(decoding: key.publicKey.json.octets, as: UTF8.self))
             })
     }
 
@@ -359,14 +359,5 @@ struct ClientAssertionTests {
         var dumped = ""
         dump(credentials, to: &dumped)
         #expect(!dumped.contains("hunter2") && !dumped.contains(text.suffix(20)))
-    }
-}
-
-/// The octets of JSON text.
-private enum JSONText {
-    static func octets(of object: JSONObject) -> [UInt8] {
-        var json = JSONWriter()
-        json.value(.object(object))
-        return json.bytes
     }
 }

@@ -14,9 +14,7 @@ struct ClientCredentialCommandTests {
     private static func jwk(_ key: TestKey, _ bend: (inout JSONObject) -> Void = { _ in }) -> String {
         var json = key.publicKey.json
         bend(&json)
-        var writer = JSONWriter()
-        writer.value(.object(json))
-        return String(decoding: writer.bytes, as: UTF8.self)
+        return String(decoding: json.octets, as: UTF8.self)
     }
 
     @Test func `a secret's life`() async throws {

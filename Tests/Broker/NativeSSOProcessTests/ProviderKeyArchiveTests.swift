@@ -98,12 +98,10 @@ extension Installation {
     }
 
     fileprivate func plant(_ key: JSONWebKey) async throws {
-        var json = JSONWriter()
-        json.value(.object(key.json))
         try await asService(
             """
             SELECT native_sso.record_idp_keys('\(Self.identityProvider)', '{\(Base64URL.encode(key.thumbprint))}',
-                '{planted}', '{ES256}', ARRAY['\(String(decoding: json.bytes, as: UTF8.self))'],
+                '{planted}', '{ES256}', ARRAY['\(String(decoding: key.json.octets, as: UTF8.self))'],
                 ARRAY[now() - interval '90 days'], ARRAY[now() + interval '90 days'], ARRAY[repeat('A', 43)])
             """)
     }

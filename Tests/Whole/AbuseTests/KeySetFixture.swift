@@ -104,27 +104,15 @@ final class KeySetFixture: Sendable {
     private static func document(
         _ keys: [TestKey], _ change: (inout JSONObject) -> Void = { _ in }
     ) throws -> [UInt8] {
-        var json = JSONWriter()
-        json.object { json in
-            json.member(
-                "keys",
-                array: { json in
-                    for key in keys {
-                        var entry = key.publicKey.json
-                        change(&entry)
-                        json.value(.object(entry))
-                    }
-                })
+        let entries = keys.map { key in
+            var entry = key.publicKey.json
+            change(&entry)
+            return JSONValue.object(entry)
         }
-        return json.bytes
+        return JSONObject(["keys": .array(entries)]).octets
     }
 
     private static func discovery(issuer: String, keys: String) -> [UInt8] {
-        var json = JSONWriter()
-        json.object { json in
-            json.member("issuer", issuer)
-            json.member("jwks_uri", keys + "/jwks")
-        }
-        return json.bytes
+        JSONObject(["issuer": .string(issuer), "jwks_uri": .string(keys + "/jwks")]).octets
     }
 }

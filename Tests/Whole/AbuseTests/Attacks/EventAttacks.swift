@@ -104,9 +104,7 @@ extension Fixture {
     func revocation() -> LogoutToken { logins.revocation(audience: Self.broker) }
 
     func subject(of login: Login) -> String {
-        var json = JSONWriter()
-        json.value(.object(logins.subject(of: login)))
-        return String(decoding: json.bytes, as: UTF8.self)
+        String(decoding: logins.subject(of: login).octets, as: UTF8.self)
     }
 
     func send(event token: String) async throws -> HTTPAnswer {

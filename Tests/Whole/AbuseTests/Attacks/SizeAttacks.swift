@@ -80,9 +80,7 @@ extension Attack {
 
     /// Pads the claims so that the ES256 token is as long as possible within `length` characters.
     private static func filled(_ claims: String, to length: Int, header: JSONObject) -> String {
-        var json = JSONWriter()
-        json.value(.object(header))
-        let payload = length - Base64URL.encode(json.bytes).utf8.count - 86 - 2  // signature, and two full stops
+        let payload = length - Base64URL.encode(header.octets).utf8.count - 86 - 2  // signature, and two full stops
         let room = payload / 4 * 3 - claims.utf8.count - #","x":"""#.utf8.count
         return claims.dropLast() + #","x":"\#(long(room))"}"#
     }
