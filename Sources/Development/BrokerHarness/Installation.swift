@@ -87,10 +87,9 @@ package final class Installation: Sendable {
         try await command("key", "generate", "--use", "all")
     }
 
-    /// Makes the role that the brokers connect as.
+    /// Makes the role that the brokers connect as, unless another installation has made it.
     package func createServiceRole() async throws {
-        try await cluster.psql(
-            "CREATE ROLE \(serviceRole) LOGIN PASSWORD '\(cluster.password)' IN ROLE native_sso_broker")
+        try await cluster.makeLogin(role: serviceRole, "IN ROLE native_sso_broker")
     }
 
     /// The path of a file of the installation.

@@ -49,6 +49,20 @@ extension PrivateCluster {
         try await psql("ALTER ROLE \(try identifier(role)) LOGIN PASSWORD '\(password)';")
     }
 
+    /// Makes a role that logs in with the cluster's password, unless it exists: roles belong to the whole cluster.
+    /// - Parameter options: Of `CREATE ROLE`, such as `SUPERUSER`.
+    package func makeLogin(role: String, _ options: String = "") async throws {
+        try await psql(
+            """
+            DO $$ BEGIN
+                PERFORM pg_advisory_xact_lock(1);
+                IF to_regrole('\(role)') IS NULL THEN
+                    CREATE ROLE \(try identifier(role)) LOGIN PASSWORD '\(password)' \(options);
+                END IF;
+            END $$;
+            """)
+    }
+
     /// Runs SQL as the superuser through `psql`, each statement by itself; stops at the first error.
     ///
     /// - Parameter limit: For all of it together.

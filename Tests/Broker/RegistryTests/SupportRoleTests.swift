@@ -13,12 +13,7 @@ import Testing
     ) async throws {
         try await TestDatabase.withFixture { database in
             let world = try await World.make(in: database)
-            _ = try await database.cluster.psql(
-                """
-                DO $$ BEGIN CREATE ROLE support_desk; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
-                GRANT native_sso_support TO support_desk;
-                """)
-            try await database.cluster.allowLogin(role: "support_desk")
+            try await database.cluster.makeLogin(role: "support_desk", "IN ROLE native_sso_support")
             let desk = ConnectionPool(
                 try TestDatabase.configuration(
                     database.cluster, database: database.name, user: "support_desk", connections: 1))

@@ -19,8 +19,7 @@ struct PostgresFixture: GrantRegistryFixture {
     /// A pool whose role may add a signing key and audit it, but cannot list the keys.
     func poolThatAddsKeysOnly() async throws -> ConnectionPool {
         let role = "adds_\(name)"
-        try await cluster.psql("CREATE ROLE \(role)")
-        try await cluster.allowLogin(role: role)
+        try await cluster.makeLogin(role: role)
         try await cluster.psql(
             """
             GRANT USAGE ON SCHEMA native_sso TO \(role);

@@ -80,8 +80,7 @@ enum TestDatabase {
         let name = "native_sso_template"
         try await cluster.createDatabase(name)
         _ = try await Migrator(configuration(cluster, database: name, user: PrivateCluster.superuser)).up()
-        _ = try await cluster.psql("CREATE ROLE \(serviceRole) LOGIN IN ROLE native_sso_broker")
-        try await cluster.allowLogin(role: serviceRole)
+        try await cluster.makeLogin(role: serviceRole, "IN ROLE native_sso_broker")
         return name
     }
 }
