@@ -171,16 +171,12 @@ package final class Installation: Sendable {
         _ change: ((inout BrokerConfiguration) -> Void)? = nil, body: (Broker) async throws -> Value
     ) async throws -> Value {
         let broker = try startBroker(name, environment: environment, change)
-        let value: Value
-        do {
+        return try await ending {
             try await broker.untilReady(every: .milliseconds(1))
-            value = try await body(broker)
-        } catch {
-            try? await broker.stop()
-            throw error
+            return try await body(broker)
+        } with: {
+            try await broker.stop()
         }
-        try await broker.stop()
-        return value
     }
 
     /// A look into the database.

@@ -34,13 +34,10 @@ extension PrivateCluster {
     ) async throws -> Value {
         let name = "t" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
         try await createDatabase(name, template: template)
-        do {
-            let value = try await body(name)
+        return try await ending {
+            try await body(name)
+        } with: {
             try await dropDatabase(name)
-            return value
-        } catch {
-            try? await dropDatabase(name)
-            throw error
         }
     }
 

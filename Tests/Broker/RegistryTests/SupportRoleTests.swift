@@ -17,14 +17,7 @@ import Testing
             let desk = ConnectionPool(
                 try TestDatabase.configuration(
                     database.cluster, database: database.name, user: "support_desk", connections: 1))
-            let result: Result<Void, any Error>
-            do {
-                result = .success(try await body(database, world, desk))
-            } catch {
-                result = .failure(error)
-            }
-            await desk.shutdown()
-            try result.get()
+            try await ending { try await body(database, world, desk) } with: { await desk.shutdown() }
         }
     }
 

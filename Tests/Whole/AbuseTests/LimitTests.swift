@@ -1,6 +1,7 @@
-import Foundation
-import StrictCoding
 import BrokerHarness
+import Foundation
+import PrivateCluster
+import StrictCoding
 import Testing
 
 extension Abuse {
@@ -152,15 +153,12 @@ extension Abuse {
                 $0.limits = Self.limits
                 $0.trustedProxies = ["127.0.0.1"]
             }
-            let result: Result<Void, any Error>
-            do {
+            try await ending {
                 try await broker.untilReady()
-                result = .success(try await body(fixture, broker))
-            } catch {
-                result = .failure(error)
+                try await body(fixture, broker)
+            } with: {
+                await broker.process.terminate()
             }
-            await broker.process.terminate()
-            try result.get()
         }
 
         private func expectLimited(_ answer: HTTPAnswer?, _ reason: String, _ fixture: Fixture) async throws {

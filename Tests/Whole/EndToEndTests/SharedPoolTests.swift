@@ -17,7 +17,7 @@ extension Faults {
             try await broker.untilReady()
             let held = fixture.logins.login()
             let locks = try await Locks(on: held, at: fixture)
-            do {
+            try await ending {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for request in try hanging(held, fixture) {
                         group.addTask {
@@ -40,11 +40,9 @@ extension Faults {
                     try await locks.release()
                     try await group.waitForAll()
                 }
-            } catch {
+            } with: {
                 await broker.process.terminate()
-                throw error
             }
-            await broker.process.terminate()
         }
 
         /// Until each kind was seen to hang, one at a time.

@@ -154,9 +154,6 @@ struct PostgresFixture: GrantRegistryFixture {
         let pool = ConnectionPool(
             try TestDatabase.configuration(
                 cluster, database: name, user: PrivateCluster.superuser, connections: 1))
-        let result: Result<Void, any Error>
-        do { result = .success(try await body(pool)) } catch { result = .failure(error) }
-        await pool.shutdown()
-        try result.get()
+        try await ending { try await body(pool) } with: { await pool.shutdown() }
     }
 }
