@@ -33,10 +33,7 @@ struct PostgresCodeRegisterTests {
     @Test("One of many claims is granted, and the others wait")
     func oneClaim() async throws {
         try await withRegister { _, register in
-            let claims = try await withThrowingTaskGroup(of: CodeClaim.self) { group in
-                for number in UInt64(1)...8 { group.addTask { try await register.claim(self.entry(number)) } }
-                return try await group.reduce(into: []) { $0.append($1) }
-            }
+            let claims = try await atOnce(8) { try await register.claim(entry(UInt64($0) + 1)) }
             #expect(claims.count { $0 == .granted } == 1 && claims.count { $0 == .inFlight } == 7)
             // The code was not sent, so its holder may still release it.
             let other = CodeBinding(octets: Array(repeating: 3, count: 32))

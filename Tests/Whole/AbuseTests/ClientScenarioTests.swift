@@ -1,7 +1,8 @@
+import BrokerHarness
+import BrokerTesting
 import Crypto
 import PrivateCluster
 import StrictCoding
-import BrokerHarness
 import Testing
 
 extension Abuse {
@@ -33,11 +34,8 @@ extension Abuse {
             let other = try fixture.installation.startBroker("other")
             try await other.untilReady()
             let form = try fixture.exchange().asserted(try fixture.assertion().signed())
-            let answers = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
-                for index in 0..<20 {
-                    group.addTask { try await (index.isMultiple(of: 2) ? fixture.running : other).token(form) }
-                }
-                return try await group.reduce(into: []) { $0.append($1) }
+            let answers = try await atOnce(20) {
+                try await ($0.isMultiple(of: 2) ? fixture.running : other).token(form)
             }
             await other.process.terminate()
             #expect(answers.count { $0.status == 200 } == 1, "\(answers.map(\.status))")

@@ -78,10 +78,7 @@ extension Abuse {
             let fixture = try await Fixture.shared
             let (login, browser) = (try await fixture.login(), Browser())
             let code = try await code(login, browser, fixture)
-            let answers = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
-                for _ in 0..<20 { group.addTask { try await redeem(code, browser.verifier, fixture) } }
-                return try await group.reduce(into: []) { $0.append($1) }
-            }
+            let answers = try await atOnce(20) { try await redeem(code, browser.verifier, fixture) }
             #expect(answers.count { $0.status == 200 } == 1, "\(answers.map(\.status))")
             #expect(answers.count { $0.text == AnswerContract.unusableBody } == 19)
             // Of so many refusals of one code the audit has a sample. The log has each.

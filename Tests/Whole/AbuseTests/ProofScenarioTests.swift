@@ -51,12 +51,8 @@ extension Abuse {
             try await other.untilReady()
             let form = try fixture.exchange(by: Fixture.bound)
             let request = HTTPRequest.token(form.parameters, fields: [("DPoP", try fixture.proof().signed())])
-            let answers = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
-                for index in 0..<20 {
-                    let port = index.isMultiple(of: 2) ? fixture.running.publicPort : other.publicPort
-                    group.addTask { try await request.send(to: port) }
-                }
-                return try await group.reduce(into: []) { $0.append($1) }
+            let answers = try await atOnce(20) {
+                try await request.send(to: $0.isMultiple(of: 2) ? fixture.running.publicPort : other.publicPort)
             }
             await other.process.terminate()
             #expect(answers.count { $0.status == 200 } == 1, "\(answers.map(\.status))")

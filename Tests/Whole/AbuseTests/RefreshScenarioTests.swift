@@ -1,5 +1,6 @@
-import StrictCoding
 import BrokerHarness
+import BrokerTesting
+import StrictCoding
 import Testing
 
 extension Abuse {
@@ -182,11 +183,8 @@ extension Abuse {
         @Test func fortyAtOnce() async throws {
             let fixture = try await Fixture.shared
             let family = try await fixture.family()
-            let answers = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
-                let form = TokenForm.refresh(family.refreshToken, client: Fixture.target)
-                for _ in 0..<40 { group.addTask { try await fixture.running.settledToken(form) } }
-                return try await group.reduce(into: []) { $0.append($1) }
-            }
+            let form = TokenForm.refresh(family.refreshToken, client: Fixture.target)
+            let answers = try await atOnce(40) { try await fixture.running.settledToken(form) }
             #expect(answers.allSatisfy { $0.status == 200 }, "\(answers.map(\.status))")
             #expect(Set(answers.map { $0.json?.string("refresh_token") }).count == 1)
             #expect(try await fixture.state(of: family) == "2|")

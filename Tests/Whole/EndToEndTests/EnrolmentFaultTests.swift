@@ -16,15 +16,9 @@ extension Faults {
             let fixture = try await EnrolmentFixture.shared
             let sql = try fixture.installation.session()
             let (token, device) = (try fixture.freshToken(), Unguessable.make())
-            let answers = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
-                for index in 0..<20 {
-                    let form = try fixture.enrolment(
-                        token, profile, device: isOneDevice ? device : Unguessable.make())
-                    group.addTask {
-                        try await (index.isMultiple(of: 2) ? fixture.broker : fixture.replica).settledToken(form)
-                    }
-                }
-                return try await group.reduce(into: []) { $0.append($1) }
+            let answers = try await atOnce(20) { index in
+                let form = try fixture.enrolment(token, profile, device: isOneDevice ? device : Unguessable.make())
+                return try await (index.isMultiple(of: 2) ? fixture.broker : fixture.replica).settledToken(form)
             }
             let granted = answers.filter { $0.status == 200 }
             // Nobody can tell whether two that ask for a secret are one device.

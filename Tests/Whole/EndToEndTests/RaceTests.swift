@@ -1,4 +1,5 @@
 import BrokerHarness
+import BrokerTesting
 import Testing
 
 extension Faults {
@@ -11,11 +12,8 @@ extension Faults {
             try await other.untilReady()
             let family = try await fixture.logins.family(at: fixture.broker)
             let form = fixture.logins.refresh(family.refreshToken)
-            let answers = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
-                for index in 0..<40 {
-                    group.addTask { try await (index.isMultiple(of: 2) ? fixture.broker : other).settledToken(form) }
-                }
-                return try await group.reduce(into: []) { $0.append($1) }
+            let answers = try await atOnce(40) {
+                try await ($0.isMultiple(of: 2) ? fixture.broker : other).settledToken(form)
             }
             #expect(answers.allSatisfy { $0.status == 200 }, "\(answers.map(\.status))")
             #expect(Set(answers.map(\.refreshToken)).count == 1)

@@ -25,12 +25,9 @@ struct LosingProxyTests {
         try await broker.untilReady()
         let proxy = try await LosingProxy(to: broker.publicPort)
 
-        let held = try await withThrowingTaskGroup(of: String.self) { group in
-            for number in 0..<Self.users {
-                let profile = NativeProfile.allCases[number % NativeProfile.allCases.count]
-                group.addTask { try await Self.use(logins, profile, through: proxy) }
-            }
-            return try await group.reduce(into: []) { $0.append($1) }
+        let held = try await atOnce(Self.users) { number in
+            let profile = NativeProfile.allCases[number % NativeProfile.allCases.count]
+            return try await Self.use(logins, profile, through: proxy)
         }
 
         // Every request took one answer that arrived. Of three answers, one was lost.
