@@ -123,10 +123,6 @@ extension Broker {
     }
 }
 
-extension HTTPAnswer {
-    var requestID: String { self["X-Request-Id"] ?? "" }
-}
-
 /// The result of app 1's login at the identity provider: an id_token and its device secret.
 struct Login: Sendable {
     let idToken: String

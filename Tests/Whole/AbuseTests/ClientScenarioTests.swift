@@ -20,7 +20,7 @@ extension Abuse {
                 let answer = try await fixture.running.token(form.asserted(assertion))
                 #expect(answer.status == 400 && answer.error == "invalid_client", "\(answer.text)")
                 #expect(
-                    try await fixture.auditedReason(of: answer["X-Request-Id"] ?? "") == "client_assertion_replayed")
+                    try await fixture.sql.auditedReason(of: answer.requestID) == "client_assertion_replayed")
             }
             #expect(try await fixture.digest() == before)
             // A new assertion of the same client succeeds.
@@ -104,7 +104,7 @@ extension Abuse {
             let wrong = Unguessable.make()
             let answer = try await fixture.exchange().withSecret(wrong, of: Fixture.confidential)
                 .send(to: fixture.running.publicPort)
-            _ = try await fixture.auditedReason(of: try #require(answer["X-Request-Id"]))
+            _ = try await fixture.sql.auditedReason(of: try #require(answer["X-Request-Id"]))
             let dump = try await fixture.installation.cluster.run(
                 "pg_dump", [fixture.installation.cluster.connectionURI(database: fixture.installation.database)])
             let signature = String(assertion.suffix(40))

@@ -46,7 +46,7 @@ extension Abuse {
             let before = try await fixture.digest()
             let answer = try await send()
             #expect(answer.text == AnswerContract.unusableBody, "\(reason)")
-            #expect(try await fixture.auditedReason(of: answer["X-Request-Id"] ?? "") == reason)
+            #expect(try await fixture.sql.auditedReason(of: answer.requestID) == reason)
             #expect(try await fixture.digest() == before, "\(reason)")
         }
 
@@ -84,7 +84,7 @@ extension Abuse {
             // Of so many refusals of one code the audit has a sample. The log has each.
             let late = try await redeem(code, browser.verifier, fixture)
             #expect(late.text == AnswerContract.unusableBody)
-            #expect(try await fixture.loggedReason(of: late["X-Request-Id"] ?? "") == "handoff_code_used")
+            #expect(try await fixture.loggedReason(of: late.requestID) == "handoff_code_used")
         }
 
         /// A code that waits too long.
@@ -155,11 +155,11 @@ extension Abuse {
             let code = try #require(made.json?.string("access_token"), "\(made.text)")
             let more = try await redeem(code, browser.verifier, fixture, scope: "openid orders.write")
             #expect(more.error == "invalid_scope")
-            #expect(try await fixture.auditedReason(of: more["X-Request-Id"] ?? "") == "scope_exceeds_handoff")
+            #expect(try await fixture.sql.auditedReason(of: more.requestID) == "scope_exceeds_handoff")
             form["scope"] = "openid admin"
             let beyond = try await fixture.running.token(form)
             #expect(beyond.error == "invalid_scope")
-            #expect(try await fixture.auditedReason(of: beyond["X-Request-Id"] ?? "") == "scope_exceeds_client")
+            #expect(try await fixture.sql.auditedReason(of: beyond.requestID) == "scope_exceeds_client")
             let granted = try await redeem(code, browser.verifier, fixture)
             #expect(granted.json?.string("scope") == "openid")
         }
@@ -173,7 +173,7 @@ extension Abuse {
             let answer = try await HTTPRequest.token(form.parameters, fields: [("DPoP", try fixture.proof().signed())])
                 .send(to: fixture.running.publicPort)
             #expect(answer.text == AnswerContract.unusableBody)
-            #expect(try await fixture.auditedReason(of: answer["X-Request-Id"] ?? "") == "handoff_bound_app")
+            #expect(try await fixture.sql.auditedReason(of: answer.requestID) == "handoff_bound_app")
             let kept = "SELECT count(*) FROM native_sso.web_handoff WHERE app_client_id = '\(Fixture.bound)'"
             #expect(try await fixture.sql.row(kept) == "0")
         }

@@ -167,7 +167,7 @@ extension Abuse {
             let wait = try #require(Int(answer["Retry-After"] ?? ""))
             #expect((1...3600).contains(wait))
             #expect(answer.keepsContract)
-            #expect(try await fixture.auditedReason(of: answer["X-Request-Id"] ?? "") == reason)
+            #expect(try await fixture.sql.auditedReason(of: answer.requestID) == reason)
         }
 
         private func auditEvents(_ fixture: Fixture) async throws -> Int {

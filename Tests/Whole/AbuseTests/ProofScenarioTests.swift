@@ -59,7 +59,7 @@ extension Abuse {
             #expect(answers.allSatisfy { $0.status == 200 || $0.error == "invalid_dpop_proof" })
             let late = try await request.send(to: fixture.running.publicPort)
             // The audit only samples this many refusals, so the test reads the request log.
-            #expect(try await fixture.loggedReason(of: late["X-Request-Id"] ?? "") == "dpop_replayed")
+            #expect(try await fixture.loggedReason(of: late.requestID) == "dpop_replayed")
         }
 
         private func send(_ form: TokenForm, _ proof: TestProof?, _ fixture: Fixture) async throws -> HTTPAnswer {
@@ -72,7 +72,7 @@ extension Abuse {
         ) async throws {
             let answer = try await send(form, proof, fixture)
             #expect(answer.status == 400 && answer.error == error, "\(answer.text)")
-            #expect(try await fixture.auditedReason(of: answer["X-Request-Id"] ?? "") == reason)
+            #expect(try await fixture.sql.auditedReason(of: answer.requestID) == reason)
         }
     }
 }

@@ -182,7 +182,7 @@ extension Faults {
             let fixture = try await CodeFixture.shared
             let sql = try fixture.installation.session()
             func orphan(_ answer: HTTPAnswer) async throws -> String {
-                let id = answer["X-Request-Id"] ?? ""
+                let id = answer.requestID
                 return try await eventually("the audit knows") {
                     try await sql.rows(
                         """
@@ -233,7 +233,7 @@ extension Faults {
                 fixture.provider.revocations.count == before + 1 ? true : nil
             }
             #expect(await broker.process.terminate() == 0)
-            let id = refused["X-Request-Id"] ?? ""
+            let id = refused.requestID
             let reasons = try await fixture.installation.session().rows(
                 "SELECT reason FROM native_sso.audit_event WHERE request_id = '\(id)' AND kind = 'code_orphaned'")
             #expect(reasons == ["idp_revocation_failed"])

@@ -83,13 +83,7 @@ final class CodeFixture: Sendable {
 
     /// Why it was refused, as the audit has it.
     func reason(_ answer: HTTPAnswer) async throws -> String {
-        let id = answer["X-Request-Id"] ?? ""
-        let sql = try installation.session()
-        return try await eventually("the audit knows") {
-            try await sql.rows(
-                "SELECT reason FROM native_sso.audit_event WHERE request_id = '\(id)' AND kind <> 'code_orphaned'"
-            ).first
-        }
+        try await installation.session().auditedReason(of: answer.requestID)
     }
 
     /// Of any token, unverified.

@@ -84,7 +84,7 @@ extension Faults {
             var answer = try await fixture.replica.settledToken(fixture.enrolment(token, profile))
             if answer.status != 200 {
                 #expect(profile == .deviceSecret && answer.error == "invalid_grant", "\(answer.text)")
-                #expect(try await fixture.reason(of: answer, sql) == "enrolment_token_used")
+                #expect(try await sql.auditedReason(of: answer.requestID) == "enrolment_token_used")
                 answer = try await fixture.replica.token(fixture.enrolment(fixture.freshToken(), profile))
             }
             #expect(try await fixture.sessions(of: token, sql) == 1)
@@ -145,19 +145,12 @@ extension Faults {
             #expect(answer.status == 200, "\(answer.text)")
 
             let after = try fixture.installation.session()
-            func reason(_ answer: HTTPAnswer) async throws -> String {
-                let requestID = try #require(answer["X-Request-Id"])
-                return try await eventually("request \(requestID) is audited") {
-                    try await after.rows("SELECT reason FROM native_sso.audit_event WHERE request_id = '\(requestID)'")
-                        .first
-                }
-            }
             let again = try await request(used, try proof()).send(to: port)
             #expect(again.status == 400 && again.error == "invalid_client", "\(again.text)")
-            #expect(try await reason(again) == "client_assertion_replayed")
+            #expect(try await after.auditedReason(of: again.requestID) == "client_assertion_replayed")
             let replayed = try await request(try assertion(), shown).send(to: port)
             #expect(replayed.status == 400 && replayed.error == "invalid_dpop_proof", "\(replayed.text)")
-            #expect(try await reason(replayed) == "dpop_replayed")
+            #expect(try await after.auditedReason(of: replayed.requestID) == "dpop_replayed")
         }
     }
 }

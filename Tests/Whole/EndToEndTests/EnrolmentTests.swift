@@ -102,7 +102,7 @@ extension Faults {
                     == "\(fixture.provider.issuer)/authorize?response_type=code&client_id=app-strict&scope=openid"
                     + "&acr_values=urn%3Aexample%3Aloa2")
             let sql = try fixture.installation.session()
-            #expect(try await fixture.reason(of: refused, sql) == "assurance_insufficient")
+            #expect(try await sql.auditedReason(of: refused.requestID) == "assurance_insufficient")
         }
 
         @Test func whatIsRefused() async throws {
@@ -249,14 +249,6 @@ final class EnrolmentFixture: Sendable {
     func sid(_ answer: HTTPAnswer) throws -> String {
         let idToken = try #require(answer.json?.string("id_token"), "\(answer.text)")
         return try #require(try UnverifiedToken.claims(of: idToken).string("sid"))
-    }
-
-    /// The audited reason of a refusal.
-    func reason(of answer: HTTPAnswer, _ sql: SQLSession) async throws -> String {
-        let requestID = try #require(answer["X-Request-Id"])
-        return try await eventually("request \(requestID) is audited") {
-            try await sql.rows("SELECT reason FROM native_sso.audit_event WHERE request_id = '\(requestID)'").first
-        }
     }
 
     /// Sessions of the user of `token`.

@@ -34,7 +34,7 @@ extension Faults {
             let off = try await eventually("the broker knows the web app") { [request] in
                 let answer = try await fixture.broker.token(request)
                 #expect(answer.error == "invalid_grant", "\(answer.text)")
-                let reason = try await fixture.reason(of: answer, sql)
+                let reason = try await sql.auditedReason(of: answer.requestID)
                 return reason == "handoff_web_app_unusable" ? nil : reason
             }
             #expect(off == "handoff_not_allowed")
@@ -85,7 +85,7 @@ extension Faults {
                 "a test")
             let dead = try await redeem(third, verifier, secret, at: fixture.replica)
             #expect(dead.error == "invalid_grant" && dead.keepsContract, "\(dead.text)")
-            #expect(try await fixture.reason(of: dead, sql) == "session_ended")
+            #expect(try await sql.auditedReason(of: dead.requestID) == "session_ended")
             let why = try await installation.command("explain", try #require(dead["X-Request-Id"]))
             #expect(why.contains("the hand-off of a login to a web app") && why.contains("(session_ended)"), "\(why)")
             #expect(try await sql.row(lives) == "f")

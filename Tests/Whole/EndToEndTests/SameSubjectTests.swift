@@ -75,7 +75,7 @@ import Testing
         /// Reason, cause and remedy of a refusal.
         func explanation(_ answer: HTTPAnswer) async throws -> String {
             try await eventually("the audit knows") {
-                let outcome = try await installation.run(["explain", answer["X-Request-Id"] ?? ""])
+                let outcome = try await installation.run(["explain", answer.requestID])
                 return outcome.status == 0 ? outcome.output : nil
             }
         }

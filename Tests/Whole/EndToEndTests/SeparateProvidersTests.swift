@@ -72,11 +72,7 @@ import Testing
 
         /// Why it was refused, as the audit has it.
         func reason(_ answer: HTTPAnswer) async throws -> String {
-            let id = answer["X-Request-Id"] ?? ""
-            let sql = try installation.session()
-            return try await eventually("the audit knows") {
-                try await sql.rows("SELECT reason FROM native_sso.audit_event WHERE request_id = '\(id)'").first
-            }
+            try await installation.session().auditedReason(of: answer.requestID)
         }
 
         /// All that an app of A's does.
