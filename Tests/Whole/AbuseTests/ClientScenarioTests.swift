@@ -31,8 +31,7 @@ extension Abuse {
         /// C-14: two brokers get twenty copies of one assertion at once: one success.
         @Test func anAssertionAtTwoBrokersAtOnce() async throws {
             let fixture = try await Fixture.shared
-            let other = try fixture.installation.startBroker("other")
-            try await other.untilReady()
+            let other = try await fixture.installation.startBroker("other").ready()
             let form = try fixture.exchange().asserted(try fixture.assertion().signed())
             let answers = try await atOnce(20) {
                 try await ($0.isMultiple(of: 2) ? fixture.running : other).token(form)

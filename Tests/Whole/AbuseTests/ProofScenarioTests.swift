@@ -47,8 +47,7 @@ extension Abuse {
         /// A proof is valid once: of twenty requests at two brokers, one succeeds.
         @Test func aProofAtTwoBrokersAtOnce() async throws {
             let fixture = try await Fixture.shared
-            let other = try fixture.installation.startBroker("other-proofs")
-            try await other.untilReady()
+            let other = try await fixture.installation.startBroker("other-proofs").ready()
             let form = try fixture.exchange(by: Fixture.bound)
             let request = HTTPRequest.token(form.parameters, fields: [("DPoP", try fixture.proof().signed())])
             let answers = try await atOnce(20) {

@@ -37,10 +37,8 @@ final class CodeFixture: Sendable {
             for statement in row.sql { try await sql.rows(statement) }
         }
         logins = LoginFactory(issuer: provider.issuer, key: key, source: "app-one", target: "app-two")
-        broker = try installation.startBroker()
-        try await broker.untilReady()
-        replica = try installation.startBroker("replica")
-        try await replica.untilReady()
+        broker = try await installation.startBroker().ready()
+        replica = try await installation.startBroker("replica").ready()
     }
 
     /// As an ordinary identity provider makes it.

@@ -87,8 +87,7 @@ final class DiskFixture: Sendable {
         try await installation.addKey(key, of: App.signer.rawValue)
         logins = LoginFactory(
             issuer: provider.issuer, key: key, source: Self.source, target: App.plain.rawValue)
-        running = try installation.startBroker()
-        try await running.untilReady()
+        running = try await installation.startBroker().ready()
     }
 
     /// An id_token of `app` without a device hash, of this moment, as an ordinary identity provider makes it.

@@ -50,8 +50,7 @@ extension Faults {
         func aBrokerThatIsKilledBeforeItsAnswer(profile: NativeProfile) async throws {
             let fixture = try await EnrolmentFixture.shared
             let sql = try fixture.installation.session()
-            let doomed = try fixture.installation.startBroker("doomed-\(profile == .deviceID)")
-            try await doomed.untilReady()
+            let doomed = try await fixture.installation.startBroker("doomed-\(profile == .deviceID)").ready()
             let token = try fixture.freshToken()
             let form = try fixture.enrolment(token, profile)
             let subject = try #require(token.claims.string("sub"))

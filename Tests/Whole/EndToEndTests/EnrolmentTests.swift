@@ -211,10 +211,8 @@ final class EnrolmentFixture: Sendable {
         }
         for statement in strict.sql { try await sql.rows(statement) }
         logins = LoginFactory(issuer: provider.issuer, key: key, source: "app-one", target: "app-two")
-        broker = try installation.startBroker()
-        try await broker.untilReady()
-        replica = try installation.startBroker("replica")
-        try await replica.untilReady()
+        broker = try await installation.startBroker().ready()
+        replica = try await installation.startBroker("replica").ready()
     }
 
     /// An id_token as an ordinary identity provider issues it.

@@ -21,8 +21,7 @@ final class FaultFixture: Sendable {
         provider = try StubIdentityProvider(keys: [key])
         cluster = try await PrivateCluster.start(options: .testing)
         (installation, logins) = try await Self.install(provider.issuer, key, on: cluster)
-        broker = try installation.startBroker()
-        try await broker.untilReady()
+        broker = try await installation.startBroker().ready()
     }
 
     /// Two apps that share logins, on a database of their own.

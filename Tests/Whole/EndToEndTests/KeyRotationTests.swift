@@ -13,8 +13,7 @@ import Testing
         let provider = try StubIdentityProvider(keys: [first])
         let (installation, logins) = try await FaultFixture.install(
             provider.issuer, first, on: try await PrivateCluster.shared)
-        let broker = try installation.startBroker()
-        try await broker.untilReady()
+        let broker = try await installation.startBroker().ready()
         // It asked when it started, and may ask again half a minute later.
         let mayAsk = ContinuousClock.now + .seconds(31)
         try provider.publish([first, successor])
@@ -49,8 +48,7 @@ import Testing
         let sql = try installation.session()
         try await sql.rows(
             "UPDATE native_sso.signing_key SET state = 'active', activated_at = now() WHERE state = 'published'")
-        let broker = try installation.startBroker()
-        try await broker.untilReady()
+        let broker = try await installation.startBroker().ready()
         let first = try await broker.token(try logins.exchange(logins.login()))
         #expect(try Self.algorithm(first.accessToken) == .es256)
         try await installation.command(

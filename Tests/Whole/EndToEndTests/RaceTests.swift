@@ -8,8 +8,7 @@ extension Faults {
         @Test func oneTokenAtTwoBrokers() async throws {
             let fixture = try await FaultFixture.shared
             let sql = try fixture.installation.session()
-            let other = try fixture.installation.startBroker("other")
-            try await other.untilReady()
+            let other = try await fixture.installation.startBroker("other").ready()
             let family = try await fixture.logins.family(at: fixture.broker)
             let form = fixture.logins.refresh(family.refreshToken)
             let answers = try await atOnce(40) {

@@ -68,8 +68,7 @@ import Testing
                     for statement in row.sql { try await sql.rows(statement) }
                 }
             }
-            broker = try installation.startBroker()
-            try await broker.untilReady()
+            broker = try await installation.startBroker().ready()
         }
 
         /// Reason, cause and remedy of a refusal.
@@ -180,8 +179,7 @@ import Testing
     @Test func aConfigurationThatForgetsAProvider() async throws {
         let fixture = try await Fixture()
         let family = try await fixture.b.logins.family(at: fixture.broker)
-        let forgetful = try fixture.installation.startBroker("forgetful") { $0.providers.removeLast() }
-        try await forgetful.untilReady()
+        let forgetful = try await fixture.installation.startBroker("forgetful") { $0.providers.removeLast() }.ready()
         let refused = try await forgetful.settledToken(fixture.b.logins.refresh(family.refreshToken))
         #expect(refused.error == "invalid_grant", "\(refused.text)")
         #expect(try await fixture.explanation(refused).contains("refresh_sub_ambiguous"))

@@ -51,8 +51,7 @@ import Testing
                 for statement in row.sql { try await sql.rows(statement) }
             }
         }
-        let broker = try installation.startBroker()
-        try await broker.untilReady()
+        let broker = try await installation.startBroker().ready()
 
         // Groups never span issuers: neither the registry nor the database lets one.
         let crossing = try await installation.run(["group", "add", "vendor-a", "--issuer", b.provider.issuer])

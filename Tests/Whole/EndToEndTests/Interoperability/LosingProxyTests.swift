@@ -21,8 +21,7 @@ struct LosingProxyTests {
         let (installation, logins) = try await FaultFixture.install(
             BrokerConfiguration.Provider("https://idp.example.test", keys: .file([key])), key,
             on: try await PrivateCluster.shared)
-        let broker = try installation.startBroker()
-        try await broker.untilReady()
+        let broker = try await installation.startBroker().ready()
         let proxy = try await LosingProxy(to: broker.publicPort)
 
         let held = try await atOnce(Self.users) { number in

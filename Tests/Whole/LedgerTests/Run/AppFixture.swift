@@ -51,9 +51,7 @@ struct AppFixture: Sendable {
 
     /// One that is ready.
     func startBroker(_ name: String = "broker") async throws -> Broker {
-        let broker = try installation.startBroker(name)
-        try await broker.untilReady()
-        return broker
+        try await installation.startBroker(name).ready()
     }
 
     /// What the database holds, wherever it is now.
