@@ -83,13 +83,4 @@ final class CodeFixture: Sendable {
     func reason(_ answer: HTTPAnswer) async throws -> String {
         try await installation.session().auditedReason(of: answer.requestID)
     }
-
-    /// Of any token, unverified.
-    func claims(of token: String) throws -> JSONObject {
-        let parts = token.split(separator: ".")
-        guard parts.count == 3, let payload = Base64URL.decode(parts[1].utf8),
-            let claims = try JSONReader.parse(payload).object
-        else { throw HTTPFailure.notHTTP("no JWT") }
-        return claims
-    }
 }
