@@ -75,13 +75,8 @@ import Testing
     @Test("Neither all sessions, nor a look without a reason", arguments: SupportSQL.incomplete)
     func needsOneUserOrDeviceAndAReason(statement: Statement) async throws {
         try await Self.withDesk { database, _, desk in
-            do throws(PostgresError) {
-                _ = try await desk.query(statement, [])
-                Issue.record("was allowed: \(statement.text)")
-            } catch {
-                guard case .server(let state, _, _) = error else { throw error }
-                #expect(state.code == "22023")  // invalid_parameter_value
-            }
+            let state = try await desk.refusal(of: statement)
+            #expect(state?.code == "22023", "invalid_parameter_value: \(statement.text)")
             #expect(try await Self.audit(database) == [])
         }
     }
@@ -89,13 +84,8 @@ import Testing
     @Test("Nothing else", arguments: RoleSQL.forbidden + SupportSQL.forbidden)
     func mayNot(statement: Statement) async throws {
         try await Self.withDesk { _, _, desk in
-            do throws(PostgresError) {
-                _ = try await desk.query(statement, [])
-                Issue.record("was allowed: \(statement.text)")
-            } catch {
-                guard case .server(let state, _, _) = error else { throw error }
-                #expect(state.code == "42501")  // insufficient_privilege
-            }
+            let state = try await desk.refusal(of: statement)
+            #expect(state?.code == "42501", "insufficient_privilege: \(statement.text)")
         }
     }
 }
