@@ -33,6 +33,14 @@ final class FaultFixture: Sendable {
         return try await install(provider, key, on: cluster, environment: environment)
     }
 
+    /// The same in the shared cluster. The identity provider's keys are in a file, so that the broker never asks it.
+    static func install(environment: [String: String] = [:]) async throws -> (Installation, LoginFactory) {
+        let key = try TestKey(.es256, keyID: "idp")
+        var provider = BrokerConfiguration.Provider("https://idp.example.test", keys: .file([key]))
+        provider.enrolsByExchange = true
+        return try await install(provider, key, on: try await PrivateCluster.shared, environment: environment)
+    }
+
     static func install(
         _ provider: BrokerConfiguration.Provider, _ key: TestKey, on cluster: PrivateCluster,
         environment: [String: String] = [:]

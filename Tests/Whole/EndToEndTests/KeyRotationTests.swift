@@ -38,10 +38,7 @@ import Testing
     }
 
     @Test func aClientMayChooseTheAlgorithmOfItsTokens() async throws {
-        let key = try TestKey(.es256, keyID: "idp")
-        let provider = try StubIdentityProvider(keys: [key])
-        let (installation, logins) = try await FaultFixture.install(
-            provider.issuer, key, on: try await PrivateCluster.shared)
+        let (installation, logins) = try await FaultFixture.install()
         for algorithm in ["RS256", "EdDSA"] {
             try await installation.command("key", "generate", "--use", "access-token", "--algorithm", algorithm)
         }
@@ -75,10 +72,7 @@ import Testing
 
     /// The key that signed the id_tokens of enrolled logins is stolen: their families end, and those of other logins live.
     @Test func aCompromisedSigningKeyEndsWhatDependsOnIt() async throws {
-        let key = try TestKey(.es256, keyID: "idp")
-        let provider = try StubIdentityProvider(keys: [key])
-        let (installation, logins) = try await FaultFixture.install(
-            provider.issuer, key, on: try await PrivateCluster.shared)
+        let (installation, logins) = try await FaultFixture.install()
         try await installation.withBroker { broker in
             let other = try await logins.family(at: broker)
             var login = logins.login()

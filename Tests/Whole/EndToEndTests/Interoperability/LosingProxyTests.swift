@@ -17,10 +17,7 @@ struct LosingProxyTests {
     private static let refreshes = 12
 
     @Test func noHonestUserIsLoggedOut() async throws {
-        let key = try TestKey(.es256, keyID: "idp")
-        let (installation, logins) = try await FaultFixture.install(
-            BrokerConfiguration.Provider("https://idp.example.test", keys: .file([key])), key,
-            on: try await PrivateCluster.shared)
+        let (installation, logins) = try await FaultFixture.install()
         let broker = try await installation.startBroker().ready()
         let proxy = try await LosingProxy(to: broker.publicPort)
 
