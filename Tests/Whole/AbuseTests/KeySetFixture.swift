@@ -60,13 +60,7 @@ final class KeySetFixture: Sendable {
             })
         installation = try await Installation(configuration, on: try await PrivateCluster.shared)
         let sql = try installation.session()
-        for client in ["one", "two"] {
-            let row = ClientRow(client) {
-                $0.allowedScope = ["openid"]
-                $0.defaultScope = ["openid"]
-            }
-            for statement in row.sql { try await sql.rows(statement) }
-        }
+        for client in ["one", "two"] { try await sql.register(client, in: nil) }
         for (index, provider) in providers.enumerated() {
             try await sql.rows("INSERT INTO native_sso.sharing_group VALUES ('group-\(index)', '\(provider.issuer)')")
             try await sql.rows(

@@ -29,12 +29,9 @@ final class CodeFixture: Sendable {
             on: try await PrivateCluster.shared)
         let sql = try installation.session()
         for app in ["app-one", "app-two", "app-bound", "app-bound-two"] {
-            let row = ClientRow(app, membership: .init(group: "vendor", issuer: provider.issuer)) {
+            try await sql.register(app, in: .init(group: "vendor", issuer: provider.issuer)) {
                 $0.dpop = app.hasPrefix("app-bound") ? "required" : "off"
-                $0.allowedScope = ["openid", "profile"]
-                $0.defaultScope = ["openid"]
             }
-            for statement in row.sql { try await sql.rows(statement) }
         }
         logins = LoginFactory(issuer: provider.issuer, key: key, source: "app-one", target: "app-two")
         broker = try await installation.startBroker().ready()

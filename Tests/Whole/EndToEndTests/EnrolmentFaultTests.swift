@@ -101,13 +101,10 @@ extension Faults {
             let fixture = try await FaultFixture.shared
             let sql = try fixture.installation.session()
             let key = try TestKey(.es256, keyID: "enrolling")
-            let row = ClientRow("enrolling", membership: .init(group: "vendor", issuer: fixture.logins.issuer)) {
+            try await sql.register("enrolling", in: .init(group: "vendor", issuer: fixture.logins.issuer)) {
                 $0.authentication = "private_key_jwt"
-                $0.allowedScope = ["openid"]
-                $0.defaultScope = ["openid"]
                 $0.dpop = "required"
             }
-            for statement in row.sql { try await sql.rows(statement) }
             try await fixture.installation.addKey(key, of: "enrolling")
             let issuer = fixture.installation.configuration.issuer
             func assertion() throws -> String {

@@ -197,19 +197,12 @@ final class EnrolmentFixture: Sendable {
             ("app-target", "target", "off"), ("app-outside", nil, "off"),
         ] as [(String, String?, String)] {
             let membership = role.map { ClientRow.Membership(group: "vendor", issuer: issuer, role: $0) }
-            let row = ClientRow(app, membership: membership) {
-                $0.allowedScope = ["openid", "profile"]
-                $0.defaultScope = ["openid"]
-                $0.dpop = dpop
-            }
-            for statement in row.sql { try await sql.rows(statement) }
+            try await sql.register(app, in: membership) { $0.dpop = dpop }
         }
-        let strict = ClientRow("app-strict", membership: .init(group: "vendor", issuer: issuer, role: "target")) {
+        try await sql.register("app-strict", in: .init(group: "vendor", issuer: issuer, role: "target")) {
             $0.allowedScope = ["openid"]
-            $0.defaultScope = ["openid"]
             $0.acceptedACR = ["urn:example:loa2"]
         }
-        for statement in strict.sql { try await sql.rows(statement) }
         logins = LoginFactory(issuer: provider.issuer, key: key, source: "app-one", target: "app-two")
         broker = try await installation.startBroker().ready()
         replica = try await installation.startBroker("replica").ready()

@@ -51,11 +51,7 @@ final class FaultFixture: Sendable {
             environment: environment)
         let sql = try installation.session()
         for app in ["app-one", "app-two"] {
-            let row = ClientRow(app, membership: .init(group: "vendor", issuer: issuer)) {
-                $0.allowedScope = ["openid", "profile"]
-                $0.defaultScope = ["openid"]
-            }
-            for statement in row.sql { try await sql.rows(statement) }
+            try await sql.register(app, in: .init(group: "vendor", issuer: issuer))
         }
         return (installation, LoginFactory(issuer: issuer, key: key, source: "app-one", target: "app-two"))
     }

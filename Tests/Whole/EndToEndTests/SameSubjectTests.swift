@@ -58,14 +58,9 @@ import Testing
             let sql = try installation.session()
             for side in [a, b] {
                 for app in [side.logins.source, side.logins.target] {
-                    let row = ClientRow(
-                        app, membership: .init(group: "of-\(side.logins.target)", issuer: side.provider.issuer)
-                    ) {
-                        $0.allowedScope = ["openid", "profile"]
-                        $0.defaultScope = ["openid"]
-                        $0.issuesIDToken = true
-                    }
-                    for statement in row.sql { try await sql.rows(statement) }
+                    let membership = ClientRow.Membership(
+                        group: "of-\(side.logins.target)", issuer: side.provider.issuer)
+                    try await sql.register(app, in: membership) { $0.issuesIDToken = true }
                 }
             }
             broker = try await installation.startBroker().ready()

@@ -28,11 +28,7 @@ import Testing
             let sql = try installation.session()
             for (provider, group) in [(a, "a"), (b, "b")] {
                 for app in ["\(group)-one", "\(group)-two"] {
-                    let row = ClientRow(app, membership: .init(group: "vendor-\(group)", issuer: provider.issuer)) {
-                        $0.allowedScope = ["openid", "profile"]
-                        $0.defaultScope = ["openid"]
-                    }
-                    for statement in row.sql { try await sql.rows(statement) }
+                    try await sql.register(app, in: .init(group: "vendor-\(group)", issuer: provider.issuer))
                 }
             }
             broker = try installation.startBroker()
