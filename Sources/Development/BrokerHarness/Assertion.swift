@@ -1,6 +1,5 @@
 package import BrokerTesting
 import Glibc
-import OAuthWire
 package import StrictCoding
 
 /// A client assertion in the making, RFC 7523 §3: every part of it can be bent before it is signed.
@@ -42,7 +41,6 @@ extension TokenForm {
     package func withSecret(_ secret: String, of client: String) -> HTTPRequest {
         var form = self
         form["client_id"] = nil
-        let credentials = BasicCredentials(clientID: client, clientSecret: Credential(secret))
-        return HTTPRequest.token(form.parameters, fields: [("Authorization", credentials.headerValue)])
+        return HTTPRequest.token(form.parameters, fields: [HTTPRequest.basic(client, secret)])
     }
 }

@@ -59,6 +59,12 @@ package final class Broker: Sendable {
         }
     }
 
+    /// This broker, once it says that it can serve.
+    package func ready() async throws -> Broker {
+        try await untilReady()
+        return self
+    }
+
     /// Waits until it accepts connections, ready or not.
     package func untilAlive() async throws {
         _ = try await eventually("the broker is alive") { [self] in

@@ -29,7 +29,7 @@ package struct BrokerConfiguration: Sendable {
         package enum Keys: Sendable {
             case discovery
             case jwks(String)
-            /// A file with these, beside the configuration: ``Installation/keySet``.
+            /// A file with these, beside the configuration: `key-set.json`.
             case file([TestKey])
         }
 

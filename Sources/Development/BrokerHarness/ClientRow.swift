@@ -75,3 +75,17 @@ package struct ClientRow: Sendable {
         "ARRAY[\(texts.map { "'\($0)'" }.joined(separator: ", "))]::text[]"
     }
 }
+
+extension SQLSession {
+    /// Registers an app that may have `openid profile` and gets `openid`.
+    package nonisolated func register(
+        _ app: String, in membership: ClientRow.Membership?, _ change: (inout ClientRow) -> Void = { _ in }
+    ) async throws {
+        let row = ClientRow(app, membership: membership) {
+            $0.allowedScope = ["openid", "profile"]
+            $0.defaultScope = ["openid"]
+            change(&$0)
+        }
+        for statement in row.sql { try await rows(statement) }
+    }
+}

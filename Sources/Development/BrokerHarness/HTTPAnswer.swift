@@ -24,6 +24,9 @@ package struct HTTPAnswer: Sendable {
         return values.count == 1 ? values[0] : nil
     }
 
+    /// `X-Request-Id`; empty if the answer has none.
+    package var requestID: String { self["X-Request-Id"] ?? "" }
+
     package var text: String { String(decoding: body, as: UTF8.self) }
 
     /// The body, if it is one JSON object by the strict reader.

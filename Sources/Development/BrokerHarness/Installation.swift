@@ -87,10 +87,9 @@ package final class Installation: Sendable {
         try await command("key", "generate", "--use", "all")
     }
 
-    /// Makes the role that the brokers connect as.
+    /// Makes the role that the brokers connect as, unless another installation has made it.
     package func createServiceRole() async throws {
-        try await cluster.psql(
-            "CREATE ROLE \(serviceRole) LOGIN PASSWORD '\(cluster.password)' IN ROLE native_sso_broker")
+        try await cluster.makeLogin(role: serviceRole, "IN ROLE native_sso_broker")
     }
 
     /// The path of a file of the installation.
@@ -172,16 +171,12 @@ package final class Installation: Sendable {
         _ change: ((inout BrokerConfiguration) -> Void)? = nil, body: (Broker) async throws -> Value
     ) async throws -> Value {
         let broker = try startBroker(name, environment: environment, change)
-        let value: Value
-        do {
+        return try await ending {
             try await broker.untilReady(every: .milliseconds(1))
-            value = try await body(broker)
-        } catch {
-            try? await broker.stop()
-            throw error
+            return try await body(broker)
+        } with: {
+            try await broker.stop()
         }
-        try await broker.stop()
-        return value
     }
 
     /// A look into the database.

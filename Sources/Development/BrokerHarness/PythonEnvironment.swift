@@ -18,9 +18,7 @@ package enum PythonEnvironment: String {
     package func program(_ name: String) -> String { folder.appending(path: "bin/\(name)").path }
 
     /// The lists of packages, and the programs of the tests.
-    package static let scripts = root.appending(path: "Tests/Whole/EndToEndTests/Python")
+    package static let scripts = Checkout.root.appending(path: "Tests/Whole/EndToEndTests/Python")
 
-    private var folder: URL { Self.root.appending(path: ".build/python/\(rawValue)") }
-
-    private static let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
+    private var folder: URL { Checkout.unpacked("python/\(rawValue)") }
 }

@@ -46,6 +46,18 @@ package actor SQLSession {
         throw ended
     }
 
+    /// Why the broker refused a request, as the audit has it. The broker records it a moment after its answer.
+    package nonisolated func auditedReason(of requestID: String) async throws -> String {
+        try await eventually("request \(requestID) is audited") {
+            try await rows(
+                """
+                SELECT reason FROM native_sso.audit_event
+                WHERE request_id = '\(requestID)' AND kind <> 'code_orphaned'
+                """
+            ).first
+        }
+    }
+
     private var ended: Failure {
         let log = (try? String(contentsOf: process.log, encoding: .utf8)) ?? ""
         return Failure(description: "psql ended: \(log.suffix(500))")

@@ -39,6 +39,17 @@ package struct TokenForm: Sendable {
         form["scope"] = scope
         return form
     }
+
+    /// The type of a code that hands a login to a web app.
+    package static let webHandoff = "urn:x-native-sso:params:token-type:web-handoff"
+
+    /// A web app redeems such a code.
+    package static func redemption(_ code: String, verifier: String, origin: String) -> TokenForm {
+        TokenForm([
+            "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "subject_token": code,
+            "subject_token_type": webHandoff, "handoff_origin": origin, "handoff_verifier": verifier,
+        ])
+    }
 }
 
 /// The three profiles by the type of their actor token.

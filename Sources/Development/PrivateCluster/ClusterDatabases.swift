@@ -34,19 +34,30 @@ extension PrivateCluster {
     ) async throws -> Value {
         let name = "t" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
         try await createDatabase(name, template: template)
-        do {
-            let value = try await body(name)
+        return try await ending {
+            try await body(name)
+        } with: {
             try await dropDatabase(name)
-            return value
-        } catch {
-            try? await dropDatabase(name)
-            throw error
         }
     }
 
     /// Lets a role that exists log in with the cluster's password.
     package func allowLogin(role: String) async throws {
         try await psql("ALTER ROLE \(try identifier(role)) LOGIN PASSWORD '\(password)';")
+    }
+
+    /// Makes a role that logs in with the cluster's password, unless it exists: roles belong to the whole cluster.
+    /// - Parameter options: Of `CREATE ROLE`, such as `SUPERUSER`.
+    package func makeLogin(role: String, _ options: String = "") async throws {
+        try await psql(
+            """
+            DO $$ BEGIN
+                PERFORM pg_advisory_xact_lock(1);
+                IF to_regrole('\(role)') IS NULL THEN
+                    CREATE ROLE \(try identifier(role)) LOGIN PASSWORD '\(password)' \(options);
+                END IF;
+            END $$;
+            """)
     }
 
     /// Runs SQL as the superuser through `psql`, each statement by itself; stops at the first error.

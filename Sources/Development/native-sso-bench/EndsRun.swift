@@ -133,10 +133,9 @@ struct EndsRun {
             ]
             try await HTTPRequest.token(form, to: "/revoke").send(to: fixture.port).expect(200)
         case .globalTokenRevocation:
-            var body = JSONWriter()
-            body.object { $0.member("sub_id", .object(fixture.logins.subject(of: family.login))) }
+            let body = JSONObject(["sub_id": .object(fixture.logins.subject(of: family.login))])
             let token = try fixture.logins.revocation(audience: SampleApps.broker).signed()
-            try await HTTPRequest.globalTokenRevocation(token, body.bytes).send(to: fixture.port).expect(204)
+            try await HTTPRequest.globalTokenRevocation(token, body.octets).send(to: fixture.port).expect(204)
         case .securityEvent:
             let event = fixture.logins.event(
                 SecurityEventType.sessionRevoked, of: family.login, audience: SampleApps.broker)

@@ -31,10 +31,7 @@ struct FailoverRun {
                     providers: [BrokerConfiguration.Provider(SampleApps.issuer, keys: .file([key]))]), on: pair)
             let sql = try installation.session()
             for app in [Self.apps.source, Self.apps.target] {
-                let row = ClientRow(app, membership: .init(group: SampleApps.group, issuer: SampleApps.issuer)) {
-                    ($0.allowedScope, $0.defaultScope) = (["openid"], ["openid"])
-                }
-                for statement in row.sql { try await sql.rows(statement) }
+                try await sql.register(app, in: .init(group: SampleApps.group, issuer: SampleApps.issuer))
             }
             return try await installation.withBroker { try await failOver(pair, under: logins, at: $0.publicPort) }
         } with: {

@@ -3,6 +3,7 @@ import ChildProcesses
 import Foundation
 import NIOCore
 import NIOPosix
+import PrivateCluster
 
 /// Waits that a measurement needs beside those of ``ManagedProcess``.
 enum Program {
@@ -70,17 +71,4 @@ func withOwnEventLoop<Value>(_ work: (any EventLoop) async throws -> Value) asyn
     } with: {
         try await group.shutdownGracefully()
     }
-}
-
-/// Does the work and then `end`, whatever came of the work. Throws what went wrong first.
-func ending<Value>(_ work: () async throws -> Value, with end: () async throws -> Void) async throws -> Value {
-    let result: Result<Value, any Error>
-    do { result = .success(try await work()) } catch { result = .failure(error) }
-    do {
-        try await end()
-    } catch {
-        _ = try result.get()
-        throw error
-    }
-    return try result.get()
 }

@@ -132,8 +132,7 @@ struct ScaleRun {
         let size = try await cluster.sql("SELECT pg_database_size('\(installation.database)') / 1048576;")
         say("scale: \(sessions) sessions took \(seconds.rounded(to: 0)) s")
 
-        let broker = try installation.base.startBroker()
-        try await broker.untilReady()
+        let broker = try await installation.base.startBroker().ready()
         let probe = try await RequestProbe(installation, broker)
         let logins = try await SignedLogins.make(
             numbers(sessions).map(Population.login), key: installation.key, at: Int64(time(nil)))

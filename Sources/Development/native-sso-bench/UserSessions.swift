@@ -1,7 +1,6 @@
 import BrokerHarness
 import BrokerTesting
 import Foundation
-import OAuthWire
 
 /// One of the users with very many sessions: number `u` has every row `n` of the population with `n % users == u`.
 struct UserSessions {
@@ -24,8 +23,7 @@ struct UserSessions {
         requests = (0..<forms.count).map { head + forms[$0] }
         let token = LogoutToken(
             issuer: SampleApps.issuer, audience: SampleApps.source, subject: Self.subject(user), key: key)
-        let form = FormEncoder.encode([Parameter.logoutToken: try token.signed()])
-        logout = TokenRequest.head("/backchannel-logout", bodyLength: form.count) + form
+        logout = HTTPRequest.logout(try token.signed()).octets
     }
 
     private static func subject(_ user: Int) -> String { "user-of-many-\(user)" }

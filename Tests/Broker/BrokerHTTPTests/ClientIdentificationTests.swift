@@ -12,134 +12,105 @@ struct ClientIdentificationTests {
     private static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
     struct Row: Sendable, CustomTestStringConvertible {
-        let title: String
-        var client: [(String, String?)] = [("client_id", nil)]
-        var headers: [String] = []
+        let testDescription: String
+        let client: [(String, String?)]
+        let headers: [String]
         let status: Int
         let error: String
         let reason: String
         /// As the log names it.
-        var clientID = "unknown"
-        var testDescription: String { title }
+        let clientID: String
+
+        init(
+            _ title: String, client: [(String, String?)] = [("client_id", nil)], headers: [String] = [], _ status: Int,
+            error: String = "invalid_client", _ reason: String, clientID: String = "unknown"
+        ) {
+            (testDescription, self.client, self.headers) = (title, client, headers)
+            (self.status, self.error, self.reason, self.clientID) = (status, error, reason, clientID)
+        }
     }
 
     static let rows: [Row] = [
-        Row(title: "C-01 nothing", status: 400, error: "invalid_client", reason: "client_missing"),
+        Row("C-01 nothing", 400, "client_missing"),
+        Row("C-02 unknown", client: [("client_id", "nope")], 400, "client_unknown"),
+        Row("C-02 unknown, Basic", headers: [Requests.basic("nope:")], 401, "client_unknown"),
+        Row("C-02 disabled", client: [("client_id", "app-disabled")], 400, "client_disabled", clientID: "app-disabled"),
         Row(
-            title: "C-02 unknown", client: [("client_id", "nope")], status: 400, error: "invalid_client",
-            reason: "client_unknown"),
+            "C-02 disabled, Basic", headers: [Requests.basic("app-disabled:")], 401, "client_disabled",
+            clientID: "app-disabled"),
         Row(
-            title: "C-02 unknown, Basic", headers: [Requests.basic("nope:")], status: 401, error: "invalid_client",
-            reason: "client_unknown"),
+            "C-04 grant not allowed", client: [("client_id", "app-refresh-only")], 400, error: "unauthorized_client",
+            "grant_not_allowed", clientID: "app-refresh-only"),
         Row(
-            title: "C-02 disabled", client: [("client_id", "app-disabled")], status: 400, error: "invalid_client",
-            reason: "client_disabled", clientID: "app-disabled"),
+            "C-05 public client sends a secret", client: [("client_id", "app-two"), ("client_secret", "x")], 400,
+            "client_secret_post"),
         Row(
-            title: "C-02 disabled, Basic", headers: [Requests.basic("app-disabled:")], status: 401,
-            error: "invalid_client", reason: "client_disabled", clientID: "app-disabled"),
+            "public client, Basic with a password", headers: [Requests.basic("app-two:x")], 401,
+            "client_method_mismatch", clientID: "app-two"),
         Row(
-            title: "C-04 grant not allowed", client: [("client_id", "app-refresh-only")], status: 400,
-            error: "unauthorized_client", reason: "grant_not_allowed", clientID: "app-refresh-only"),
+            "confidential client by client_id alone", client: [("client_id", "server")], 400, "client_method_mismatch",
+            clientID: "server"),
         Row(
-            title: "C-05 public client sends a secret", client: [("client_id", "app-two"), ("client_secret", "x")],
-            status: 400, error: "invalid_client", reason: "client_secret_post"),
+            "confidential client, Basic with an empty password", headers: [Requests.basic("server:")], 401,
+            "client_method_mismatch", clientID: "server"),
         Row(
-            title: "public client, Basic with a password", headers: [Requests.basic("app-two:x")], status: 401,
-            error: "invalid_client", reason: "client_method_mismatch", clientID: "app-two"),
+            "C-05 a wrong secret", headers: [Requests.basic("server:secret")], 401, "client_authentication_failed",
+            clientID: "server"),
+        Row("an unknown client with a secret", headers: [Requests.basic("nope:secret")], 401, "client_unknown"),
         Row(
-            title: "confidential client by client_id alone", client: [("client_id", "server")], status: 400,
-            error: "invalid_client", reason: "client_method_mismatch", clientID: "server"),
+            "a client of private_key_jwt with a secret", headers: [Requests.basic("signer:secret")], 401,
+            "client_method_mismatch", clientID: "signer"),
         Row(
-            title: "confidential client, Basic with an empty password", headers: [Requests.basic("server:")],
-            status: 401, error: "invalid_client", reason: "client_method_mismatch", clientID: "server"),
+            "a client of private_key_jwt by client_id alone", client: [("client_id", "signer")], 400,
+            "client_method_mismatch", clientID: "signer"),
         Row(
-            title: "C-05 a wrong secret", headers: [Requests.basic("server:secret")], status: 401,
-            error: "invalid_client", reason: "client_authentication_failed", clientID: "server"),
+            "client_secret_post of a confidential client",
+            client: [("client_id", "server"), ("client_secret", "right")], 400, "client_secret_post"),
         Row(
-            title: "an unknown client with a secret", headers: [Requests.basic("nope:secret")], status: 401,
-            error: "invalid_client", reason: "client_unknown"),
+            "C-08 Basic and client_secret", client: [("client_id", nil), ("client_secret", "x")],
+            headers: [Requests.basic("app-two:")], 400, error: "invalid_request", "client_several_mechanisms"),
         Row(
-            title: "a client of private_key_jwt with a secret", headers: [Requests.basic("signer:secret")], status: 401,
-            error: "invalid_client", reason: "client_method_mismatch", clientID: "signer"),
+            "C-08 Basic and assertion", client: [("client_id", nil), ("client_assertion", "x")],
+            headers: [Requests.basic("app-two:")], 400, error: "invalid_request", "client_several_mechanisms"),
         Row(
-            title: "a client of private_key_jwt by client_id alone", client: [("client_id", "signer")], status: 400,
-            error: "invalid_client", reason: "client_method_mismatch", clientID: "signer"),
+            "C-08 secret and assertion",
+            client: [("client_secret", "x"), ("client_assertion", "x"), ("client_assertion_type", assertionType)], 400,
+            error: "invalid_request", "client_several_mechanisms"),
         Row(
-            title: "client_secret_post of a confidential client",
-            client: [("client_id", "server"), ("client_secret", "right")], status: 400, error: "invalid_client",
-            reason: "client_secret_post"),
+            "C-08 two Authorization headers", headers: [Requests.basic("app-two:"), Requests.basic("app-two:")], 400,
+            error: "invalid_request", "http_authorization_repeated"),
         Row(
-            title: "C-08 Basic and client_secret", client: [("client_id", nil), ("client_secret", "x")],
-            headers: [Requests.basic("app-two:")], status: 400, error: "invalid_request",
-            reason: "client_several_mechanisms"),
+            "C-09 two identifiers", client: [("client_id", "app-one")], headers: [Requests.basic("app-two:")], 400,
+            error: "invalid_request", "client_id_mismatch"),
+        Row("C-11 Basic decoded once only", headers: [Requests.basic("app%252Dtwo:")], 401, "client_unknown"),
+        Row("C-11 Basic with %3A and +", headers: [Requests.basic("app%3Atwo+x:")], 401, "client_unknown"),
+        Row("C-12 Bearer", headers: ["Authorization: Bearer eyJ.e30.x"], 401, "client_scheme_unknown"),
+        Row("DPoP as a scheme", headers: ["Authorization: DPoP eyJ.e30.x"], 401, "client_scheme_unknown"),
+        Row("Basic without a colon", headers: [Requests.basic("app-two")], 401, "client_basic_malformed"),
+        Row("Basic that is not base64", headers: ["Authorization: Basic app-two:"], 401, "client_basic_malformed"),
+        Row("empty Authorization", headers: ["Authorization:"], 401, "client_scheme_unknown"),
         Row(
-            title: "C-08 Basic and assertion", client: [("client_id", nil), ("client_assertion", "x")],
-            headers: [Requests.basic("app-two:")], status: 400, error: "invalid_request",
-            reason: "client_several_mechanisms"),
+            "C-15 wrong assertion type", client: [("client_assertion", "x"), ("client_assertion_type", "saml")], 400,
+            "client_assertion_incomplete"),
+        Row("assertion without its type", client: [("client_assertion", "x")], 400, "client_assertion_incomplete"),
         Row(
-            title: "C-08 secret and assertion",
-            client: [("client_secret", "x"), ("client_assertion", "x"), ("client_assertion_type", assertionType)],
-            status: 400, error: "invalid_request", reason: "client_several_mechanisms"),
+            "type without its assertion", client: [("client_assertion_type", assertionType)], 400,
+            "client_assertion_incomplete"),
         Row(
-            title: "C-08 two Authorization headers", headers: [Requests.basic("app-two:"), Requests.basic("app-two:")],
-            status: 400, error: "invalid_request", reason: "http_authorization_repeated"),
+            "an assertion that is none, and no client_id",
+            client: [("client_id", nil), ("client_assertion", "x"), ("client_assertion_type", assertionType)], 400,
+            "client_assertion_malformed"),
         Row(
-            title: "C-09 two identifiers", client: [("client_id", "app-one")], headers: [Requests.basic("app-two:")],
-            status: 400, error: "invalid_request", reason: "client_id_mismatch"),
+            "an assertion of a client of client_secret_basic",
+            client: [("client_id", "server"), ("client_assertion", "x"), ("client_assertion_type", assertionType)], 400,
+            "client_method_mismatch", clientID: "server"),
+        Row("F-18 SQL", client: [("client_id", "';select pg_sleep(9)-- ")], 400, "client_unknown"),
+        Row("F-18 format", client: [("client_id", "%n%s")], 400, "client_unknown"),
+        Row("F-18 path", client: [("client_id", "../../etc/passwd")], 400, "client_unknown"),
+        Row("F-18 lookup", client: [("client_id", "${jndi:ldap://x/\u{2026}}")], 400, "client_unknown"),
         Row(
-            title: "C-11 Basic decoded once only", headers: [Requests.basic("app%252Dtwo:")], status: 401,
-            error: "invalid_client", reason: "client_unknown"),
-        Row(
-            title: "C-11 Basic with %3A and +", headers: [Requests.basic("app%3Atwo+x:")], status: 401,
-            error: "invalid_client", reason: "client_unknown"),
-        Row(
-            title: "C-12 Bearer", headers: ["Authorization: Bearer eyJ.e30.x"], status: 401, error: "invalid_client",
-            reason: "client_scheme_unknown"),
-        Row(
-            title: "DPoP as a scheme", headers: ["Authorization: DPoP eyJ.e30.x"], status: 401, error: "invalid_client",
-            reason: "client_scheme_unknown"),
-        Row(
-            title: "Basic without a colon", headers: [Requests.basic("app-two")], status: 401, error: "invalid_client",
-            reason: "client_basic_malformed"),
-        Row(
-            title: "Basic that is not base64", headers: ["Authorization: Basic app-two:"], status: 401,
-            error: "invalid_client", reason: "client_basic_malformed"),
-        Row(
-            title: "empty Authorization", headers: ["Authorization:"], status: 401, error: "invalid_client",
-            reason: "client_scheme_unknown"),
-        Row(
-            title: "C-15 wrong assertion type", client: [("client_assertion", "x"), ("client_assertion_type", "saml")],
-            status: 400, error: "invalid_client", reason: "client_assertion_incomplete"),
-        Row(
-            title: "assertion without its type", client: [("client_assertion", "x")], status: 400,
-            error: "invalid_client", reason: "client_assertion_incomplete"),
-        Row(
-            title: "type without its assertion", client: [("client_assertion_type", assertionType)], status: 400,
-            error: "invalid_client", reason: "client_assertion_incomplete"),
-        Row(
-            title: "an assertion that is none, and no client_id",
-            client: [("client_id", nil), ("client_assertion", "x"), ("client_assertion_type", assertionType)],
-            status: 400, error: "invalid_client", reason: "client_assertion_malformed"),
-        Row(
-            title: "an assertion of a client of client_secret_basic",
-            client: [
-                ("client_id", "server"), ("client_assertion", "x"), ("client_assertion_type", assertionType),
-            ], status: 400, error: "invalid_client", reason: "client_method_mismatch", clientID: "server"),
-        Row(
-            title: "F-18 SQL", client: [("client_id", "';select pg_sleep(9)-- ")], status: 400, error: "invalid_client",
-            reason: "client_unknown"),
-        Row(
-            title: "F-18 format", client: [("client_id", "%n%s")], status: 400, error: "invalid_client",
-            reason: "client_unknown"),
-        Row(
-            title: "F-18 path", client: [("client_id", "../../etc/passwd")], status: 400, error: "invalid_client",
-            reason: "client_unknown"),
-        Row(
-            title: "F-18 lookup", client: [("client_id", "${jndi:ldap://x/\u{2026}}")], status: 400,
-            error: "invalid_client", reason: "client_unknown"),
-        Row(
-            title: "an identifier that only looks the same", client: [("client_id", "app-t\u{1D430}o")], status: 400,
-            error: "invalid_client", reason: "client_unknown"),
+            "an identifier that only looks the same", client: [("client_id", "app-t\u{1D430}o")], 400,
+            "client_unknown"),
     ]
 
     @Test("Each failed identification is refused for its reason", arguments: rows)

@@ -5,11 +5,7 @@ import Testing
 
 @Suite struct JSONWebKeySetTests {
     private func document(_ entries: [JSONObject]) -> [UInt8] {
-        var json = JSONWriter()
-        json.object { json in
-            json.member("keys", array: { json in for entry in entries { json.value(.object(entry)) } })
-        }
-        return json.bytes
+        JSONObject(["keys": .array(entries.map(JSONValue.object))]).octets
     }
 
     // W-06

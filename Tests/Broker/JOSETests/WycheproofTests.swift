@@ -1,3 +1,4 @@
+import BrokerTesting
 import JOSE
 import StrictCoding
 import Testing
@@ -38,15 +39,8 @@ struct WycheproofTests {
 
     /// The payloads are not JSON, so the test checks the signature alone.
     private static func accepts(_ text: String, under published: JSONObject) -> Bool {
-        var writer = JSONWriter()
-        writer.object { json in
-            json.member(
-                "keys",
-                array: { json in
-                    for entry in entries(published) { json.value(.object(publicPart(of: entry))) }
-                })
-        }
-        guard let keys = try? JSONWebKeySet(document: writer.bytes), let token = try? CompactJWS(text),
+        let document = JSONObject(["keys": .array(entries(published).map { .object(publicPart(of: $0)) })])
+        guard let keys = try? JSONWebKeySet(document: document.octets), let token = try? CompactJWS(text),
             let key = try? keys.key(for: token.header)
         else { return false }
         return key.verifies(token.signature, of: token.signingInput, algorithm: token.header.algorithm)

@@ -34,8 +34,8 @@ import Testing
     /// An operator does not need to be superuser. A role that may create roles and owns the database is enough.
     @Test func migratesAsOneWhoMayMakeRoles() async throws {
         let cluster = try await PrivateCluster.start(options: .testing)  // a new cluster without the roles
-        try await cluster.psql("CREATE ROLE operator CREATEROLE; CREATE DATABASE sso OWNER operator")
-        try await cluster.allowLogin(role: "operator")
+        try await cluster.makeLogin(role: "operator", "CREATEROLE")
+        try await cluster.psql("CREATE DATABASE sso OWNER operator")
         let migrator = Migrator(
             try PostgresConfiguration(
                 uri: cluster.connectionURI(database: "sso", user: "operator"),
@@ -50,12 +50,8 @@ import Testing
     @Test func migratesAsOneWhoMayMakeNoRoles() async throws {
         try await withDatabase { cluster, database, configuration in
             _ = try await Migrator(configuration).up()  // the cluster has the roles
-            try await cluster.psql(
-                """
-                CREATE ROLE plain_owner LOGIN; GRANT native_sso_admin TO plain_owner;
-                CREATE DATABASE plain OWNER plain_owner
-                """)
-            try await cluster.allowLogin(role: "plain_owner")
+            try await cluster.makeLogin(role: "plain_owner", "IN ROLE native_sso_admin")
+            try await cluster.psql("CREATE DATABASE plain OWNER plain_owner")
             let migrator = Migrator(
                 try PostgresConfiguration(
                     uri: cluster.connectionURI(database: "plain", user: "plain_owner"),
@@ -80,12 +76,7 @@ import Testing
             #expect(status.pending.isEmpty)
             #expect(status.applied.map(\.appliedBy).allSatisfy { $0 == "postgres" })
 
-            try await cluster.psql(
-                """
-                DO $$ BEGIN CREATE ROLE migrator_test_service; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
-                GRANT native_sso_broker TO migrator_test_service;
-                """, database: database)
-            try await cluster.allowLogin(role: "migrator_test_service")
+            try await cluster.makeLogin(role: "migrator_test_service", "IN ROLE native_sso_broker")
             let service = ConnectionPool(
                 try PostgresConfiguration(
                     uri: cluster.connectionURI(database: database, user: "migrator_test_service"),

@@ -23,8 +23,7 @@ extension DoctorTests {
 
             let role = "few_\(Unguessable.make().lowercased().filter(\.isLetter).prefix(10))"
             let psql = installation.cluster
-            try await psql.psql(
-                "CREATE ROLE \(role) LOGIN IN ROLE native_sso_broker PASSWORD '\(psql.password)' CONNECTION LIMIT 5")
+            try await psql.makeLogin(role: role, "IN ROLE native_sso_broker CONNECTION LIMIT 5")
             try await psql.psql(
                 "ALTER ROLE \(role) IN DATABASE \(installation.database) SET synchronous_commit = off")
             let few = try await doctor(
@@ -42,10 +41,7 @@ extension DoctorTests {
         try await Installation.withSchema { installation in
             let role = "wide_\(Unguessable.make().lowercased().filter(\.isLetter).prefix(10))"
             let psql = installation.cluster
-            try await psql.psql(
-                """
-                CREATE ROLE \(role) LOGIN CREATEDB IN ROLE native_sso_broker, native_sso_support PASSWORD '\(psql.password)'
-                """)
+            try await psql.makeLogin(role: role, "CREATEDB IN ROLE native_sso_broker, native_sso_support")
             let found = try await doctor(
                 installation,
                 ["NATIVE_SSO_DATABASE_URL": psql.connectionURI(database: installation.database, user: role)])

@@ -154,10 +154,7 @@ struct KeyDoctorTests {
 
     @Test func `the unit of the timer takes a step that is due, and says what it waits for`() async throws {
         let unit = try String(
-            contentsOf: URL(filePath: #filePath).appending(
-                path: "../../../../deploy/packaging/native-sso-rotate.service"
-            )
-            .standardized, encoding: .utf8)
+            contentsOf: Checkout.root.appending(path: "deploy/packaging/native-sso-rotate.service"), encoding: .utf8)
         let start = try #require(unit.split(separator: "\n").first { $0.hasPrefix("ExecStart=/usr/bin/native-sso ") })
         let arguments = start.split(separator: " ").dropFirst().map(String.init)
         try await Installation.withSchema { installation in

@@ -13,28 +13,17 @@ actor OperatorTerminal {
     private let provider: DevelopmentProvider
     private let publicPort: UInt16
     private let internalPort: UInt16
-    private let cluster: PrivateCluster
-    private let database: String
+    private let sql: SQLSession
     private var names: TranscriptNames
     /// By user: what the login left in the keychain that the apps share.
     private var logins: [String: BrowserLogin.Outcome] = [:]
     /// By app.
     private var refreshTokens: [String: String] = [:]
 
-    /// The names of the tutorial. `sso_owner` migrates and administers, `sso_service` is for brokers.
-    private static let roles = ["sso_owner SUPERUSER", "sso_service", "sso_support"]
-
     init(_ cluster: PrivateCluster, database: String) async throws {
-        for role in Self.roles {
-            let name = role.prefix { $0 != " " }
-            try await cluster.psql(
-                """
-                DO $$ BEGIN
-                    PERFORM pg_advisory_xact_lock(1);
-                    IF to_regrole('\(name)') IS NULL THEN CREATE ROLE \(role) LOGIN PASSWORD '\(cluster.password)'; END IF;
-                END $$
-                """)
-        }
+        // The names of the tutorial. `sso_owner` migrates and administers, `sso_service` is for brokers.
+        try await cluster.makeLogin(role: "sso_owner", "SUPERUSER")
+        for role in ["sso_service", "sso_support"] { try await cluster.makeLogin(role: role) }
         directory = FileManager.default.temporaryDirectory.appending(
             path: "transcript-\(Unguessable.make().prefix(12))")
         try FileManager.default.createDirectory(
@@ -42,8 +31,7 @@ actor OperatorTerminal {
         provider = try DevelopmentProvider(algorithm: "ES256", hashMode: "left_half", apps: ["app-one"])
         let ports = try LoopbackPort.free(2)
         (publicPort, internalPort) = (ports[0], ports[1])
-        self.cluster = cluster
-        self.database = database
+        sql = try SQLSession(cluster, database: database, log: directory.appending(path: "psql.log"))
         names = TranscriptNames([
             ("127.0.0.1:\(cluster.port)/\(database)", "127.0.0.1:5432/native_sso"),
             ("127.0.0.1:\(cluster.port)", "127.0.0.1:5432"), ("127.0.0.1:\(provider.port)", "127.0.0.1:9000"),
@@ -76,7 +64,7 @@ actor OperatorTerminal {
     }
 
     /// Ends everything that was started here, brokers too.
-    func close() {
+    deinit {
         shell.kill()
         try? FileManager.default.removeItem(at: directory)
     }
@@ -185,8 +173,7 @@ actor OperatorTerminal {
     }
 
     private nonisolated func count(_ rows: String) async throws -> Int {
-        let answer = try await cluster.psql("SELECT count(*) FROM native_sso.\(rows)", database: database)
-        return Int(answer.dropLast()) ?? 0
+        Int(try await sql.row("SELECT count(*) FROM native_sso.\(rows)")) ?? 0
     }
 
     /// What `walkthrough.txt` does up to its broker.

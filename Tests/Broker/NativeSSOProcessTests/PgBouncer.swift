@@ -11,8 +11,7 @@ final class PgBouncer: Sendable {
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    private static let unpacked = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appending(path: ".build/pgbouncer").path
+    private static let unpacked = Checkout.unpacked("pgbouncer").path
 
     let port: UInt16
     private let process: ManagedProcess

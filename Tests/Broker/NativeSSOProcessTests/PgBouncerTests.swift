@@ -1,4 +1,5 @@
 import BrokerHarness
+import BrokerTesting
 import PostgresClient
 import PrivateCluster
 import Testing
@@ -75,13 +76,8 @@ struct PgBouncerTests {
                 "SELECT count(*) >= \(min(size, 4)) FROM pg_stat_activity WHERE datname = '\(installation.database)';",
                 answers: "t")
             let owner = pooler.environment(PrivateCluster.superuser, installation)
-            try await withThrowingTaskGroup { group in
-                for _ in 0..<4 {
-                    group.addTask { try await installation.run(["client", "list"], environment: owner) }
-                }
-                for try await outcome in group {
-                    #expect(outcome.status == 3 && outcome.errors.contains(remedy), "\(outcome.errors)")
-                }
+            for outcome in try await atOnce(4, { try await installation.run(["client", "list"], environment: owner) }) {
+                #expect(outcome.status == 3 && outcome.errors.contains(remedy), "\(outcome.errors)")
             }
             pooler.kill()
             _ = await load.result

@@ -186,10 +186,9 @@ struct RestoreCheckTests {
                 }
                 #expect(try await HTTPRequest.logout(logout).send(to: broker.internalPort).status == 200)
                 #expect(try await revoke(try #require(token), at: backchannel).status == 200)
-                var signOut = HTTPRequest.token([
-                    ("client_id", "app2"), ("token", logins[2].deviceSecret), ("token_type_hint", "device_secret"),
-                ])
-                signOut.target = "/revoke"
+                let signOut = HTTPRequest.token(
+                    [("client_id", "app2"), ("token", logins[2].deviceSecret), ("token_type_hint", "device_secret")],
+                    to: "/revoke")
                 #expect(try await signOut.send(to: backchannel).status == 200)
                 let events = try Self.events(journal)
                 #expect(

@@ -11,8 +11,7 @@ struct StartCheckTests {
     @Test func `a superuser or a member of the owner role may not serve, unless allowed`() async throws {
         try await Installation.withSchema { installation in
             let name = "owner_\(Unguessable.make().prefix(8).lowercased().filter(\.isLetter))"
-            try await installation.cluster.psql(
-                "CREATE ROLE \(name) LOGIN IN ROLE native_sso_admin PASSWORD '\(installation.cluster.password)'")
+            try await installation.cluster.makeLogin(role: name, "IN ROLE native_sso_admin")
             let member = installation.cluster.connectionURI(database: installation.database, user: name)
             for (environment, words) in [
                 ([:], " is a superuser, so that "),

@@ -27,7 +27,7 @@ extension Installation {
         try await withFiles { installation in
             try await installation.succeed("migrate", "up")
             try await installation.succeed("key", "generate")
-            try await installation.makeLogin(Self.loginRole, in: "native_sso_broker")
+            try await installation.createServiceRole()
             return try await body(installation)
         }
     }
@@ -61,19 +61,6 @@ extension Installation {
         let outcome = try await run(["--json"] + arguments)
         #expect(outcome.status == 0, "\(arguments): \(outcome.errors)", sourceLocation: sourceLocation)
         return try #require(try JSONReader.parse(Array(outcome.output.utf8)).object, sourceLocation: sourceLocation)
-    }
-
-    /// A login role that is a member of one group and nothing more, unless another test has made it.
-    func makeLogin(_ role: String, in group: String) async throws {
-        try await cluster.psql(
-            """
-            DO $$ BEGIN
-                PERFORM pg_advisory_xact_lock(1);
-                IF to_regrole('\(role)') IS NULL THEN
-                    CREATE ROLE \(role) LOGIN IN ROLE \(group) PASSWORD '\(cluster.password)';
-                END IF;
-            END $$
-            """)
     }
 
     /// The variables with which a command connects as the service.
@@ -134,10 +121,6 @@ extension Broker {
             try await isSo(self) ? true : nil
         }
     }
-}
-
-extension HTTPAnswer {
-    var requestID: String { self["X-Request-Id"] ?? "" }
 }
 
 /// The result of app 1's login at the identity provider: an id_token and its device secret.

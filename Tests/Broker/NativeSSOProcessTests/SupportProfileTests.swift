@@ -24,7 +24,7 @@ struct SupportProfileTests {
 
     private static func withDesk(_ body: @Sendable (Installation) async throws -> Void) async throws {
         try await Installation.withSchema { installation in
-            try await installation.makeLogin(role, in: "native_sso_support")
+            try await installation.cluster.makeLogin(role: role, "IN ROLE native_sso_support")
             try await SessionCommandTests().put(installation)
             try await body(installation)
         }

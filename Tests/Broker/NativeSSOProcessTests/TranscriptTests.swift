@@ -9,15 +9,7 @@ struct TranscriptTests {
         #expect(!transcript.steps.isEmpty)
         let cluster = try await PrivateCluster.shared
         let outputs = try await cluster.withDatabase { database in
-            let terminal = try await OperatorTerminal(cluster, database: database)
-            do {
-                let outputs = try await terminal.replay(transcript.steps)
-                await terminal.close()
-                return outputs
-            } catch {
-                await terminal.close()
-                throw error
-            }
+            try await OperatorTerminal(cluster, database: database).replay(transcript.steps)
         }
         try transcript.expect(transcript.text(showing: outputs))
     }

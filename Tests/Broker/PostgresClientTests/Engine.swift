@@ -35,13 +35,11 @@ enum Engine: String, CaseIterable, CustomTestStringConvertible {
             patient(&configuration)
             configure(&configuration)
             let executor = start(configuration, connections: connections)
-            do {
+            try await ending {
                 try await executor.waitUntilConnected(within: .seconds(20))
                 try await body(executor, database)
+            } with: {
                 await executor.shutdown()
-            } catch {
-                await executor.shutdown()
-                throw error
             }
         }
     }

@@ -54,14 +54,7 @@ func withGate<Value>(
     _ database: String, key: Int64 = 7, cluster: PrivateCluster? = nil, _ body: (Gate) async throws -> Value
 ) async throws -> Value {
     let gate = try await Gate(database: database, key: key, cluster: cluster)
-    do {
-        let value = try await body(gate)
-        await gate.close()
-        return value
-    } catch {
-        await gate.close()
-        throw error
-    }
+    return try await ending { try await body(gate) } with: { await gate.close() }
 }
 
 /// Limits that no test reaches.

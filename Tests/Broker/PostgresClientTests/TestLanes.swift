@@ -10,14 +10,7 @@ func withLanes<Value>(
     let cluster = try await PrivateCluster.shared
     return try await cluster.withDatabase { database in
         let lanes = try await cluster.lanes(database: database, count, configure)
-        do {
-            let value = try await body(lanes, database)
-            await lanes.shutdown()
-            return value
-        } catch {
-            await lanes.shutdown()
-            throw error
-        }
+        return try await ending { try await body(lanes, database) } with: { await lanes.shutdown() }
     }
 }
 

@@ -9,14 +9,7 @@ func withPool<Value>(
     let cluster = try await PrivateCluster.shared
     return try await cluster.withDatabase { database in
         let pool = try await cluster.pool(database: database, size: size, configure)
-        do {
-            let value = try await body(pool, database)
-            await pool.shutdown()
-            return value
-        } catch {
-            await pool.shutdown()
-            throw error
-        }
+        return try await ending { try await body(pool, database) } with: { await pool.shutdown() }
     }
 }
 

@@ -125,10 +125,7 @@ struct AuditSealTests {
             let sealers = (0..<4).map { _ in Self.sealer(database) }
             for _ in 0..<10 {
                 try await database.run(SealSQL.record, [.int64(1)])
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for sealer in sealers { group.addTask { _ = try await sealer.run() } }
-                    try await group.waitForAll()
-                }
+                try await atOnce(sealers.count) { _ = try await sealers[$0].run() }
             }
             try await Self.seal(database, by: sealers[0])
             let found = try await Self.verify(database)

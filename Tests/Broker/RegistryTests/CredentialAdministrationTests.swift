@@ -1,3 +1,4 @@
+import BrokerTesting
 import NativeSSO
 import PostgresClient
 import Registry
@@ -49,20 +50,16 @@ struct CredentialAdministrationTests {
     func secretsAtOnce() async throws {
         try await TestDatabase.withFixture { database in
             let administration = try await Self.register(Self.server, .clientSecretBasic, in: database)
-            let taken = await withTaskGroup(of: Bool.self) { group in
-                for number in 0..<8 {
-                    group.addTask {
-                        do throws(AdministrationError) {
-                            try await administration.addSecret(
-                                ClientSecretDigest(of: "\(number)"), to: Self.server, Self.act)
-                            return true
-                        } catch {
-                            return false
-                        }
-                    }
+            let answers = try await atOnce(8) { number in
+                do throws(AdministrationError) {
+                    try await administration.addSecret(
+                        ClientSecretDigest(of: "\(number)"), to: Self.server, Self.act)
+                    return true
+                } catch {
+                    return false
                 }
-                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }
+            let taken = answers.count { $0 }
             #expect((1...2).contains(taken))
             #expect(try await administration.secrets(of: Self.server).count == taken)
         }

@@ -114,10 +114,7 @@ import Testing
             _ = try await World.make(in: database)
             let logouts = PostgresLogoutRegistry(database: database.service, atOnce: 8)
             let record = LogoutRecord.told(Self.sid("sid-1"), "one")
-            let answers = try await withThrowingTaskGroup(of: Int64?.self) { group in
-                for _ in 0..<8 { group.addTask { try await logouts.end(record) } }
-                return try await group.reduce(into: []) { $0.append($1) }
-            }
+            let answers = try await atOnce(8) { try await logouts.end(record) }
             #expect(answers.count == 8 && answers.compactMap(\.self).reduce(0, +) == 1)
             #expect(try await Self.live(database).isEmpty)
         }

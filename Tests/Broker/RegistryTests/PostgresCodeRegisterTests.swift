@@ -33,10 +33,7 @@ struct PostgresCodeRegisterTests {
     @Test("One of many claims is granted, and the others wait")
     func oneClaim() async throws {
         try await withRegister { _, register in
-            let claims = try await withThrowingTaskGroup(of: CodeClaim.self) { group in
-                for number in UInt64(1)...8 { group.addTask { try await register.claim(self.entry(number)) } }
-                return try await group.reduce(into: []) { $0.append($1) }
-            }
+            let claims = try await atOnce(8) { try await register.claim(entry(UInt64($0) + 1)) }
             #expect(claims.count { $0 == .granted } == 1 && claims.count { $0 == .inFlight } == 7)
             // The code was not sent, so its holder may still release it.
             let other = CodeBinding(octets: Array(repeating: 3, count: 32))
@@ -244,13 +241,7 @@ struct PostgresCodeRegisterTests {
     func isClosed() async throws {
         try await withRegister { database, _ in
             for statement in [CodeSQL.answers, CodeSQL.erase] {
-                do throws(PostgresError) {
-                    _ = try await database.service.query(statement, [])
-                    Issue.record("was allowed: \(statement.text)")
-                } catch {
-                    guard case .server(let state, _, _) = error else { throw error }
-                    #expect(state.code == "42501")
-                }
+                #expect(try await database.service.refusal(of: statement)?.code == "42501", "\(statement.text)")
             }
         }
     }

@@ -135,25 +135,20 @@ struct PostgresEnrolmentRegistryTests {
             let registry = PostgresEnrolmentRegistry(database: database.service, atOnce: 16)
             let now = try await Administration(pool: database.superuser).now()
             let before = try await database.counts().sessions
-            let winners = try await withThrowingTaskGroup(of: Bool.self) { group in
-                for number in 1...16 as ClosedRange<UInt64> {
-                    var asked = Asked()
-                    (asked.number, asked.device) = (number, UInt8(number))
-                    // Odd ones come without the `sid` that makes the others wait for each other.
-                    if number % 2 == 1 { asked.providerSessionID = nil }
-                    let entry = try asked.entry(at: now)
-                    group.addTask {
-                        do throws(PortError) {
-                            return try await registry.enrol(entry).session != nil
-                        } catch {
-                            guard case .outage = error else { throw error }
-                            return false
-                        }
-                    }
+            let wins = try await atOnce(16) { index in
+                var asked = Asked()
+                (asked.number, asked.device) = (UInt64(index) + 1, UInt8(index) + 1)
+                // Odd ones come without the `sid` that makes the others wait for each other.
+                if asked.number % 2 == 1 { asked.providerSessionID = nil }
+                let entry = try asked.entry(at: now)
+                do throws(PortError) {
+                    return try await registry.enrol(entry).session != nil
+                } catch {
+                    guard case .outage = error else { throw error }
+                    return false
                 }
-                return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }
-            #expect(winners == 1)
+            #expect(wins.count { $0 } == 1)
             #expect(try await database.counts().sessions == before + 1)
         }
     }
@@ -262,17 +257,14 @@ struct PostgresEnrolmentRegistryTests {
         try await withWorld { database, _ in
             let registry = PostgresEnrolmentRegistry(database: database.service, atOnce: 16)
             let now = try await Administration(pool: database.superuser).now()
-            let winners = try await withThrowingTaskGroup(of: KeyThumbprint?.self) { group in
-                for number in 1...8 as ClosedRange<UInt64> {
-                    var asked = Asked()
-                    let key = KeyThumbprint.random()
-                    (asked.number, asked.token, asked.hasKeyBinding) = (number, "e30.\(number).c2ln", true)
-                    (asked.proof, asked.providerSessionID) = (.random(by: key), nil)
-                    let entry = try asked.entry(at: now)
-                    group.addTask { try await registry.enrol(entry).session == nil ? nil : key }
-                }
-                return try await group.reduce(into: [KeyThumbprint]()) { keys, key in if let key { keys.append(key) } }
+            let answers = try await atOnce(8) { index -> KeyThumbprint? in
+                var asked = Asked()
+                let (number, key) = (UInt64(index) + 1, KeyThumbprint.random())
+                (asked.number, asked.token, asked.hasKeyBinding) = (number, "e30.\(number).c2ln", true)
+                (asked.proof, asked.providerSessionID) = (.random(by: key), nil)
+                return try await registry.enrol(try asked.entry(at: now)).session == nil ? nil : key
             }
+            let winners = answers.compactMap(\.self)
             #expect(winners.count == 1)
             var asked = Asked()
             (asked.hasKeyBinding, asked.number, asked.token) = (true, 9, "e30.nine.c2ln")

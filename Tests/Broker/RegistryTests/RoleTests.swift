@@ -12,13 +12,8 @@ struct RoleTests {
         arguments: RoleSQL.forbidden + RoleSQL.ofSupport)
     func mayNotRead(statement: Statement) async throws {
         let database = try await Self.shared.value
-        do throws(PostgresError) {
-            _ = try await database.service.query(statement, [])
-            Issue.record("was allowed: \(statement.text)")
-        } catch {
-            guard case .server(let state, _, _) = error else { throw error }
-            #expect(state.code == "42501")  // insufficient_privilege
-        }
+        let state = try await database.service.refusal(of: statement)
+        #expect(state?.code == "42501", "insufficient_privilege: \(statement.text)")
     }
 
     /// They run as the owner of the tables. Under the caller's search_path they could call the caller's functions.
@@ -33,14 +28,9 @@ struct RoleTests {
         ).forHotCalls()
         configuration.sessionSettings["search_path"] = path
         let pool = ConnectionPool(configuration)
-        do throws(PostgresError) {
-            let parameters = Set(statement.text.matches(of: /\$[0-9]+/).map(\.output)).count
-            _ = try await pool.query(statement, Array(repeating: .null, count: parameters))
-            Issue.record("ran under \(path)")
-        } catch {
-            guard case .server(let state, _, _) = error else { throw error }
-            #expect(state.code == "55000")  // object_not_in_prerequisite_state
-        }
+        let parameters = Set(statement.text.matches(of: /\$[0-9]+/).map(\.output)).count
+        let state = try await pool.refusal(of: statement, Array(repeating: .null, count: parameters))
+        #expect(state?.code == "55000", "object_not_in_prerequisite_state under \(path)")
         await pool.shutdown()
     }
 

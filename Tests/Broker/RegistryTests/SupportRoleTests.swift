@@ -13,23 +13,11 @@ import Testing
     ) async throws {
         try await TestDatabase.withFixture { database in
             let world = try await World.make(in: database)
-            _ = try await database.cluster.psql(
-                """
-                DO $$ BEGIN CREATE ROLE support_desk; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
-                GRANT native_sso_support TO support_desk;
-                """)
-            try await database.cluster.allowLogin(role: "support_desk")
+            try await database.cluster.makeLogin(role: "support_desk", "IN ROLE native_sso_support")
             let desk = ConnectionPool(
                 try TestDatabase.configuration(
                     database.cluster, database: database.name, user: "support_desk", connections: 1))
-            let result: Result<Void, any Error>
-            do {
-                result = .success(try await body(database, world, desk))
-            } catch {
-                result = .failure(error)
-            }
-            await desk.shutdown()
-            try result.get()
+            try await ending { try await body(database, world, desk) } with: { await desk.shutdown() }
         }
     }
 
@@ -87,13 +75,8 @@ import Testing
     @Test("Neither all sessions, nor a look without a reason", arguments: SupportSQL.incomplete)
     func needsOneUserOrDeviceAndAReason(statement: Statement) async throws {
         try await Self.withDesk { database, _, desk in
-            do throws(PostgresError) {
-                _ = try await desk.query(statement, [])
-                Issue.record("was allowed: \(statement.text)")
-            } catch {
-                guard case .server(let state, _, _) = error else { throw error }
-                #expect(state.code == "22023")  // invalid_parameter_value
-            }
+            let state = try await desk.refusal(of: statement)
+            #expect(state?.code == "22023", "invalid_parameter_value: \(statement.text)")
             #expect(try await Self.audit(database) == [])
         }
     }
@@ -101,13 +84,8 @@ import Testing
     @Test("Nothing else", arguments: RoleSQL.forbidden + SupportSQL.forbidden)
     func mayNot(statement: Statement) async throws {
         try await Self.withDesk { _, _, desk in
-            do throws(PostgresError) {
-                _ = try await desk.query(statement, [])
-                Issue.record("was allowed: \(statement.text)")
-            } catch {
-                guard case .server(let state, _, _) = error else { throw error }
-                #expect(state.code == "42501")  // insufficient_privilege
-            }
+            let state = try await desk.refusal(of: statement)
+            #expect(state?.code == "42501", "insufficient_privilege: \(statement.text)")
         }
     }
 }

@@ -41,16 +41,8 @@ import Testing
             }
             try await Population.insert(0..<10, idle: "0 seconds", database: database, on: cluster)
             let pool = ConnectionPool(configuration)
-            let result: Result<Void, any Error>
-            do {
-                result = .success(
-                    try await body(
-                        Fixture(cluster: cluster, database: database, pool: pool, configuration: configuration)))
-            } catch {
-                result = .failure(error)
-            }
-            await pool.shutdown()
-            try result.get()
+            let fixture = Fixture(cluster: cluster, database: database, pool: pool, configuration: configuration)
+            try await ending { try await body(fixture) } with: { await pool.shutdown() }
         }
         try await cluster.close()
     }

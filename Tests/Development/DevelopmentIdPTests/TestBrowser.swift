@@ -66,8 +66,6 @@ actor TestBrowser {
         return try #require(try Self.callback(answer)["code"])
     }
 
-    func dropCookies() { cookies = [:] }
-
     func set(cookie name: String, _ value: String) { cookies[name] = value }
 
     /// The parameters that the app gets by redirect.

@@ -108,7 +108,7 @@ extension Abuse {
                 #expect(isHead || answer.error == error, comment)
                 let found =
                     verdict.isAudited
-                    ? try await fixture.auditedReason(of: requestID) : try await fixture.loggedReason(of: requestID)
+                    ? try await fixture.sql.auditedReason(of: requestID) : try await fixture.loggedReason(of: requestID)
                 #expect(found == reason, comment)
             }
         }

@@ -1,3 +1,4 @@
+import BrokerHarness
 import Foundation
 import Testing
 
@@ -49,8 +50,7 @@ struct CatalogueTests {
 
     /// - Parameter file: From the folder of a wing: `AbuseTests/LimitTests.swift`.
     private static func text(of file: String) throws -> String {
-        let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
+        let tests = Checkout.root.appending(path: "Tests")
         let wing = ["Broker", "Libraries", "Development"].first {
             FileManager.default.fileExists(atPath: tests.appending(path: $0 + "/" + file).path)
         }

@@ -1,7 +1,8 @@
+import BrokerHarness
+import BrokerTesting
 import Crypto
 import PrivateCluster
 import StrictCoding
-import BrokerHarness
 import Testing
 
 extension Abuse {
@@ -19,7 +20,7 @@ extension Abuse {
                 let answer = try await fixture.running.token(form.asserted(assertion))
                 #expect(answer.status == 400 && answer.error == "invalid_client", "\(answer.text)")
                 #expect(
-                    try await fixture.auditedReason(of: answer["X-Request-Id"] ?? "") == "client_assertion_replayed")
+                    try await fixture.sql.auditedReason(of: answer.requestID) == "client_assertion_replayed")
             }
             #expect(try await fixture.digest() == before)
             // A new assertion of the same client succeeds.
@@ -30,14 +31,10 @@ extension Abuse {
         /// C-14: two brokers get twenty copies of one assertion at once: one success.
         @Test func anAssertionAtTwoBrokersAtOnce() async throws {
             let fixture = try await Fixture.shared
-            let other = try fixture.installation.startBroker("other")
-            try await other.untilReady()
+            let other = try await fixture.installation.startBroker("other").ready()
             let form = try fixture.exchange().asserted(try fixture.assertion().signed())
-            let answers = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
-                for index in 0..<20 {
-                    group.addTask { try await (index.isMultiple(of: 2) ? fixture.running : other).token(form) }
-                }
-                return try await group.reduce(into: []) { $0.append($1) }
+            let answers = try await atOnce(20) {
+                try await ($0.isMultiple(of: 2) ? fixture.running : other).token(form)
             }
             await other.process.terminate()
             #expect(answers.count { $0.status == 200 } == 1, "\(answers.map(\.status))")
@@ -106,7 +103,7 @@ extension Abuse {
             let wrong = Unguessable.make()
             let answer = try await fixture.exchange().withSecret(wrong, of: Fixture.confidential)
                 .send(to: fixture.running.publicPort)
-            _ = try await fixture.auditedReason(of: try #require(answer["X-Request-Id"]))
+            _ = try await fixture.sql.auditedReason(of: try #require(answer["X-Request-Id"]))
             let dump = try await fixture.installation.cluster.run(
                 "pg_dump", [fixture.installation.cluster.connectionURI(database: fixture.installation.database)])
             let signature = String(assertion.suffix(40))

@@ -139,7 +139,7 @@ extension Abuse {
         private func expectReason(_ reason: String, of form: TokenForm, _ fixture: Fixture) async throws {
             let answer = try await fixture.running.token(form)
             #expect(answer.text == AnswerContract.unusableBody)
-            #expect(try await fixture.auditedReason(of: answer["X-Request-Id"] ?? "") == reason)
+            #expect(try await fixture.sql.auditedReason(of: answer.requestID) == reason)
         }
 
         /// Expects that `send` is refused, audited and not logged, changes nothing, and that the login lives on.
@@ -150,7 +150,7 @@ extension Abuse {
             let before = try await fixture.digest()
             let (answer, token) = try await send()
             #expect((400..<404).contains(answer.status), "\(answer.text)")
-            #expect(try await fixture.auditedReason(of: answer["X-Request-Id"] ?? "") == reason)
+            #expect(try await fixture.sql.auditedReason(of: answer.requestID) == reason)
             #expect(try await fixture.digest() == before, "the registry changed")
             #expect(try await fixture.running.token(try fixture.logins.exchange(login)).status == 200)
             if token.utf8.count > 100 { #expect(try !fixture.running.logText().contains(token)) }

@@ -27,7 +27,7 @@ extension Abuse {
                 try await connection.send(octets)
                 let answer = try #require(try await connection.receive(hasNoBody: false), "\(variant.name)")
                 let requestID = try #require(answer["X-Request-Id"], "\(variant.name)")
-                #expect(try await fixture.auditedReason(of: requestID) == reason)
+                #expect(try await fixture.sql.auditedReason(of: requestID) == reason)
                 let run = try await fixture.installation.run(["explain", requestID, "--json"])
                 #expect(run.status == 0, "\(reason): \(run.errors)")
                 let output = run.output

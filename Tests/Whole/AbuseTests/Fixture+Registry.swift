@@ -102,13 +102,6 @@ extension Fixture {
         "registry_serial", "web_handoff", "suspended_provider",
     ]
 
-    /// The reason that the audit has for a request; waits until it is written.
-    func auditedReason(of requestID: String) async throws -> String {
-        try await eventually("request \(requestID) is audited") {
-            try await sql.rows("SELECT reason FROM native_sso.audit_event WHERE request_id = '\(requestID)'").first
-        }
-    }
-
     /// The reason that the log has for a request; waits until it is written.
     func loggedReason(of requestID: String) async throws -> String {
         try await eventually("request \(requestID) is logged") {

@@ -50,14 +50,7 @@ struct FixtureKeys: Sendable {
         exponentOne["kid"] = .string("exponent-one")
         exponentOne["e"] = .string("AQ")
         let usable = [es256, secondES256, rs256, es384].map(\.publicKey.json)
-        var json = JSONWriter()
-        json.object { json in
-            json.member(
-                "keys",
-                array: { json in
-                    for key in usable + [encryptionKey, operationsKey, weak, exponentOne] { json.value(.object(key)) }
-                })
-        }
-        return json.bytes
+        let all = usable + [encryptionKey, operationsKey, weak, exponentOne]
+        return JSONObject(["keys": .array(all.map(JSONValue.object))]).octets
     }
 }

@@ -8,8 +8,6 @@ import Testing
 extension Abuse {
     /// Attacks on the hand-off of a login from an app to a web app.
     struct HandoffScenarioTests {
-        private static let type = "urn:x-native-sso:params:token-type:web-handoff"
-
         /// A browser in which a web app has begun a hand-off: the verifier stays with the web app.
         private struct Browser {
             let verifier = Unguessable.make() + Unguessable.make()
@@ -18,7 +16,7 @@ extension Abuse {
 
         private func request(_ login: Login, _ browser: Browser, _ fixture: Fixture) throws -> TokenForm {
             var form = try fixture.logins.exchange(login)
-            form["requested_token_type"] = Self.type
+            form["requested_token_type"] = TokenForm.webHandoff
             form["handoff_client"] = Fixture.web
             form["handoff_origin"] = Fixture.webOrigin
             form["handoff_challenge"] = browser.challenge
@@ -35,14 +33,10 @@ extension Abuse {
             _ code: String, _ verifier: String, _ fixture: Fixture, by client: String = Fixture.web,
             at origin: String = Fixture.webOrigin, scope: String? = nil
         ) async throws -> HTTPAnswer {
-            var form = TokenForm([
-                "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "subject_token": code,
-                "subject_token_type": Self.type, "handoff_origin": origin, "handoff_verifier": verifier,
-            ])
+            var form = TokenForm.redemption(code, verifier: verifier, origin: origin)
             form["scope"] = scope
-            return try await HTTPRequest.token(
-                form.parameters, fields: [HTTPRequest.basic(client, fixture.webSecrets[client] ?? "")]
-            ).send(to: fixture.running.publicPort)
+            return try await form.withSecret(fixture.webSecrets[client] ?? "", of: client)
+                .send(to: fixture.running.publicPort)
         }
 
         /// The answer tells nothing of the reason, which the audit has. Nothing is written.
@@ -52,7 +46,7 @@ extension Abuse {
             let before = try await fixture.digest()
             let answer = try await send()
             #expect(answer.text == AnswerContract.unusableBody, "\(reason)")
-            #expect(try await fixture.auditedReason(of: answer["X-Request-Id"] ?? "") == reason)
+            #expect(try await fixture.sql.auditedReason(of: answer.requestID) == reason)
             #expect(try await fixture.digest() == before, "\(reason)")
         }
 
@@ -65,11 +59,8 @@ extension Abuse {
             try await refuse("handoff_other_client", fixture) {
                 try await redeem(code, browser.verifier, fixture, by: Fixture.otherWeb)
             }
-            var alone = TokenForm([
-                "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "client_id": Fixture.web,
-                "subject_token": code, "subject_token_type": Self.type, "handoff_origin": Fixture.webOrigin,
-                "handoff_verifier": browser.verifier,
-            ])
+            var alone = TokenForm.redemption(code, verifier: browser.verifier, origin: Fixture.webOrigin)
+            alone["client_id"] = Fixture.web
             let unauthenticated = try await fixture.running.token(alone)
             #expect(unauthenticated.error == "invalid_client")
             alone["client_id"] = Fixture.target
@@ -87,16 +78,13 @@ extension Abuse {
             let fixture = try await Fixture.shared
             let (login, browser) = (try await fixture.login(), Browser())
             let code = try await code(login, browser, fixture)
-            let answers = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
-                for _ in 0..<20 { group.addTask { try await redeem(code, browser.verifier, fixture) } }
-                return try await group.reduce(into: []) { $0.append($1) }
-            }
+            let answers = try await atOnce(20) { try await redeem(code, browser.verifier, fixture) }
             #expect(answers.count { $0.status == 200 } == 1, "\(answers.map(\.status))")
             #expect(answers.count { $0.text == AnswerContract.unusableBody } == 19)
             // Of so many refusals of one code the audit has a sample. The log has each.
             let late = try await redeem(code, browser.verifier, fixture)
             #expect(late.text == AnswerContract.unusableBody)
-            #expect(try await fixture.loggedReason(of: late["X-Request-Id"] ?? "") == "handoff_code_used")
+            #expect(try await fixture.loggedReason(of: late.requestID) == "handoff_code_used")
         }
 
         /// A code that waits too long.
@@ -167,11 +155,11 @@ extension Abuse {
             let code = try #require(made.json?.string("access_token"), "\(made.text)")
             let more = try await redeem(code, browser.verifier, fixture, scope: "openid orders.write")
             #expect(more.error == "invalid_scope")
-            #expect(try await fixture.auditedReason(of: more["X-Request-Id"] ?? "") == "scope_exceeds_handoff")
+            #expect(try await fixture.sql.auditedReason(of: more.requestID) == "scope_exceeds_handoff")
             form["scope"] = "openid admin"
             let beyond = try await fixture.running.token(form)
             #expect(beyond.error == "invalid_scope")
-            #expect(try await fixture.auditedReason(of: beyond["X-Request-Id"] ?? "") == "scope_exceeds_client")
+            #expect(try await fixture.sql.auditedReason(of: beyond.requestID) == "scope_exceeds_client")
             let granted = try await redeem(code, browser.verifier, fixture)
             #expect(granted.json?.string("scope") == "openid")
         }
@@ -185,7 +173,7 @@ extension Abuse {
             let answer = try await HTTPRequest.token(form.parameters, fields: [("DPoP", try fixture.proof().signed())])
                 .send(to: fixture.running.publicPort)
             #expect(answer.text == AnswerContract.unusableBody)
-            #expect(try await fixture.auditedReason(of: answer["X-Request-Id"] ?? "") == "handoff_bound_app")
+            #expect(try await fixture.sql.auditedReason(of: answer.requestID) == "handoff_bound_app")
             let kept = "SELECT count(*) FROM native_sso.web_handoff WHERE app_client_id = '\(Fixture.bound)'"
             #expect(try await fixture.sql.row(kept) == "0")
         }

@@ -60,13 +60,7 @@ final class KeySetFixture: Sendable {
             })
         installation = try await Installation(configuration, on: try await PrivateCluster.shared)
         let sql = try installation.session()
-        for client in ["one", "two"] {
-            let row = ClientRow(client) {
-                $0.allowedScope = ["openid"]
-                $0.defaultScope = ["openid"]
-            }
-            for statement in row.sql { try await sql.rows(statement) }
-        }
+        for client in ["one", "two"] { try await sql.register(client, in: nil) }
         for (index, provider) in providers.enumerated() {
             try await sql.rows("INSERT INTO native_sso.sharing_group VALUES ('group-\(index)', '\(provider.issuer)')")
             try await sql.rows(
@@ -104,27 +98,15 @@ final class KeySetFixture: Sendable {
     private static func document(
         _ keys: [TestKey], _ change: (inout JSONObject) -> Void = { _ in }
     ) throws -> [UInt8] {
-        var json = JSONWriter()
-        json.object { json in
-            json.member(
-                "keys",
-                array: { json in
-                    for key in keys {
-                        var entry = key.publicKey.json
-                        change(&entry)
-                        json.value(.object(entry))
-                    }
-                })
+        let entries = keys.map { key in
+            var entry = key.publicKey.json
+            change(&entry)
+            return JSONValue.object(entry)
         }
-        return json.bytes
+        return JSONObject(["keys": .array(entries)]).octets
     }
 
     private static func discovery(issuer: String, keys: String) -> [UInt8] {
-        var json = JSONWriter()
-        json.object { json in
-            json.member("issuer", issuer)
-            json.member("jwks_uri", keys + "/jwks")
-        }
-        return json.bytes
+        JSONObject(["issuer": .string(issuer), "jwks_uri": .string(keys + "/jwks")]).octets
     }
 }

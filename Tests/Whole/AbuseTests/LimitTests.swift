@@ -1,6 +1,7 @@
-import Foundation
-import StrictCoding
 import BrokerHarness
+import Foundation
+import PrivateCluster
+import StrictCoding
 import Testing
 
 extension Abuse {
@@ -152,15 +153,12 @@ extension Abuse {
                 $0.limits = Self.limits
                 $0.trustedProxies = ["127.0.0.1"]
             }
-            let result: Result<Void, any Error>
-            do {
+            try await ending {
                 try await broker.untilReady()
-                result = .success(try await body(fixture, broker))
-            } catch {
-                result = .failure(error)
+                try await body(fixture, broker)
+            } with: {
+                await broker.process.terminate()
             }
-            await broker.process.terminate()
-            try result.get()
         }
 
         private func expectLimited(_ answer: HTTPAnswer?, _ reason: String, _ fixture: Fixture) async throws {
@@ -169,7 +167,7 @@ extension Abuse {
             let wait = try #require(Int(answer["Retry-After"] ?? ""))
             #expect((1...3600).contains(wait))
             #expect(answer.keepsContract)
-            #expect(try await fixture.auditedReason(of: answer["X-Request-Id"] ?? "") == reason)
+            #expect(try await fixture.sql.auditedReason(of: answer.requestID) == reason)
         }
 
         private func auditEvents(_ fixture: Fixture) async throws -> Int {

@@ -46,7 +46,7 @@ extension Abuse {
                 form["subject_token"] = try token.signed()
                 let answer = try await fixture.running.token(form)
                 #expect(answer.error == "invalid_request")
-                #expect(try await fixture.auditedReason(of: answer["X-Request-Id"] ?? "") == reason)
+                #expect(try await fixture.sql.auditedReason(of: answer.requestID) == reason)
             }
         }
 
@@ -101,7 +101,7 @@ extension Abuse {
             // A login that arrives after its logout stays dead.
             let late = try await fixture.running.token(try fixture.logins.exchange(login))
             #expect(late.text == AnswerContract.unusableBody)
-            #expect(try await fixture.auditedReason(of: late["X-Request-Id"] ?? "") == "session_ended")
+            #expect(try await fixture.sql.auditedReason(of: late.requestID) == "session_ended")
         }
 
         /// A logout by `sub` also blocks earlier logins that arrive later. Logins made after it work.
@@ -111,7 +111,7 @@ extension Abuse {
             #expect(try await fixture.running.logout(fixture.logins.logoutEverywhere(login)).status == 200)
             let late = try await fixture.running.token(try fixture.logins.exchange(login))
             #expect(late.text == AnswerContract.unusableBody)
-            #expect(try await fixture.auditedReason(of: late["X-Request-Id"] ?? "") == "session_ended")
+            #expect(try await fixture.sql.auditedReason(of: late.requestID) == "session_ended")
             login.token.claims["sid"] = .string(Unguessable.make())
             login.token.claims["iat"] = .number(JSONNumber(fixture.now + 30))
             login.token.claims["auth_time"] = .number(JSONNumber(fixture.now + 30))
@@ -121,7 +121,7 @@ extension Abuse {
         private func expectDead(_ login: Login, _ refreshToken: String, _ fixture: Fixture) async throws {
             let refreshed = try await fixture.running.token(.refresh(refreshToken, client: Fixture.target))
             #expect(refreshed.text == AnswerContract.unusableBody)
-            #expect(try await fixture.auditedReason(of: refreshed["X-Request-Id"] ?? "") == "session_ended")
+            #expect(try await fixture.sql.auditedReason(of: refreshed.requestID) == "session_ended")
             #expect(
                 try await fixture.running.token(try fixture.logins.exchange(login)).text == AnswerContract.unusableBody)
         }
@@ -130,7 +130,7 @@ extension Abuse {
             let answer = try await HTTPRequest.logout(token).send(to: fixture.running.internalPort)
             #expect(answer.status == 400 && answer.error == "invalid_request", "\(answer.text)")
             #expect(answer.keepsContract)
-            #expect(try await fixture.auditedReason(of: answer["X-Request-Id"] ?? "") == reason)
+            #expect(try await fixture.sql.auditedReason(of: answer.requestID) == reason)
             if token.utf8.count > 100 { #expect(try !fixture.running.logText().contains(token)) }
         }
     }

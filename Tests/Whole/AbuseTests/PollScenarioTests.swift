@@ -1,5 +1,4 @@
 import BrokerHarness
-import OAuthWire
 import StrictCoding
 import Testing
 
@@ -55,13 +54,13 @@ extension Abuse {
         private static let clients: [Bend] = [
             Bend("nobody", .client("client_missing")) { request, _ in request.fields.remove(at: 1) },
             Bend("a wrong secret", .challenged("client_authentication_failed")) { request, _ in
-                request.fields[1].value = basic(Fixture.confidential, "wrong")
+                request.fields[1] = HTTPRequest.basic(Fixture.confidential, "wrong")
             },
             Bend("an unknown client", .challenged("client_unknown")) { request, _ in
-                request.fields[1].value = basic("nobody", "x")
+                request.fields[1] = HTTPRequest.basic("nobody", "x")
             },
             Bend("a public client", .challenged("client_method_mismatch")) { request, _ in
-                request.fields[1].value = basic(Fixture.target, "x")
+                request.fields[1] = HTTPRequest.basic(Fixture.target, "x")
             },
             Bend("two headers", .malformed("http_authorization_repeated")) { request, _ in
                 request.fields.append(request.fields[1])
@@ -122,8 +121,7 @@ extension Abuse {
             HTTPRequest(
                 "POST", "/events",
                 fields: [
-                    ("Content-Type", "application/json"),
-                    ("Authorization", basic(Fixture.confidential, fixture.secret)),
+                    ("Content-Type", "application/json"), HTTPRequest.basic(Fixture.confidential, fixture.secret),
                 ], body: Array(body.utf8))
         }
 
@@ -131,10 +129,6 @@ extension Abuse {
             _ fixture: Fixture, _ body: String = #"{"returnImmediately":true}"#
         ) async throws -> HTTPAnswer {
             try await request(fixture, body).send(to: fixture.backchannel.port)
-        }
-
-        private static func basic(_ client: String, _ secret: String) -> String {
-            BasicCredentials(clientID: client, clientSecret: Credential(secret)).headerValue
         }
 
         private static func digest(_ fixture: Fixture) async throws -> String {

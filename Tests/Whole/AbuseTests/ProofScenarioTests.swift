@@ -47,23 +47,18 @@ extension Abuse {
         /// A proof is valid once: of twenty requests at two brokers, one succeeds.
         @Test func aProofAtTwoBrokersAtOnce() async throws {
             let fixture = try await Fixture.shared
-            let other = try fixture.installation.startBroker("other-proofs")
-            try await other.untilReady()
+            let other = try await fixture.installation.startBroker("other-proofs").ready()
             let form = try fixture.exchange(by: Fixture.bound)
             let request = HTTPRequest.token(form.parameters, fields: [("DPoP", try fixture.proof().signed())])
-            let answers = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
-                for index in 0..<20 {
-                    let port = index.isMultiple(of: 2) ? fixture.running.publicPort : other.publicPort
-                    group.addTask { try await request.send(to: port) }
-                }
-                return try await group.reduce(into: []) { $0.append($1) }
+            let answers = try await atOnce(20) {
+                try await request.send(to: $0.isMultiple(of: 2) ? fixture.running.publicPort : other.publicPort)
             }
             await other.process.terminate()
             #expect(answers.count { $0.status == 200 } == 1, "\(answers.map(\.status))")
             #expect(answers.allSatisfy { $0.status == 200 || $0.error == "invalid_dpop_proof" })
             let late = try await request.send(to: fixture.running.publicPort)
             // The audit only samples this many refusals, so the test reads the request log.
-            #expect(try await fixture.loggedReason(of: late["X-Request-Id"] ?? "") == "dpop_replayed")
+            #expect(try await fixture.loggedReason(of: late.requestID) == "dpop_replayed")
         }
 
         private func send(_ form: TokenForm, _ proof: TestProof?, _ fixture: Fixture) async throws -> HTTPAnswer {
@@ -76,7 +71,7 @@ extension Abuse {
         ) async throws {
             let answer = try await send(form, proof, fixture)
             #expect(answer.status == 400 && answer.error == error, "\(answer.text)")
-            #expect(try await fixture.auditedReason(of: answer["X-Request-Id"] ?? "") == reason)
+            #expect(try await fixture.sql.auditedReason(of: answer.requestID) == reason)
         }
     }
 }

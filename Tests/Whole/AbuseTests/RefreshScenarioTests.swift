@@ -1,5 +1,6 @@
-import StrictCoding
 import BrokerHarness
+import BrokerTesting
+import StrictCoding
 import Testing
 
 extension Abuse {
@@ -50,14 +51,14 @@ extension Abuse {
             for token in [family.refreshToken, second, third, third] {
                 let answer = try await refresh(token, fixture)
                 #expect(answer.text == AnswerContract.unusableBody)
-                #expect(try await fixture.auditedReason(of: answer["X-Request-Id"] ?? "") == "grant_revoked")
+                #expect(try await fixture.sql.auditedReason(of: answer.requestID) == "grant_revoked")
             }
             #expect(try await fixture.digest() == before)
             // V-08: a thief may hold the id_token too, so only a later login may exchange.
             // A sibling's grant stays live.
             let again = try await fixture.running.token(try fixture.logins.exchange(family.login))
             #expect(again.text == AnswerContract.unusableBody)
-            #expect(try await fixture.auditedReason(of: again["X-Request-Id"] ?? "") == "login_after_replay")
+            #expect(try await fixture.sql.auditedReason(of: again.requestID) == "login_after_replay")
             var sibling = try fixture.logins.exchange(family.login)
             sibling["client_id"] = Fixture.targetOnly
             #expect(try await fixture.running.token(sibling).status == 200)
@@ -74,12 +75,12 @@ extension Abuse {
             let thief = try #require(try await fixture.running.token(exchange).json?.string("refresh_token"))
             let owner = try await refresh(owners, fixture)
             #expect(owner.text == AnswerContract.unusableBody)
-            #expect(try await fixture.auditedReason(of: owner["X-Request-Id"] ?? "") == "refresh_token_reused")
+            #expect(try await fixture.sql.auditedReason(of: owner.requestID) == "refresh_token_reused")
             for form in [exchange, .refresh(thief, client: Fixture.target)] {
                 #expect(try await fixture.running.token(form).text == AnswerContract.unusableBody)
             }
             let last = try await fixture.running.token(exchange)
-            #expect(try await fixture.auditedReason(of: last["X-Request-Id"] ?? "") == "login_after_replay")
+            #expect(try await fixture.sql.auditedReason(of: last.requestID) == "login_after_replay")
         }
 
         /// TM-40: a generation spent before an exchange stays spent.
@@ -91,7 +92,7 @@ extension Abuse {
             #expect(try await fixture.running.token(exchange).status == 200)
             try await expectRevoked(family, by: family.refreshToken, "refresh_token_reused", fixture)
             let last = try await fixture.running.token(exchange)
-            #expect(try await fixture.auditedReason(of: last["X-Request-Id"] ?? "") == "login_after_replay")
+            #expect(try await fixture.sql.auditedReason(of: last.requestID) == "login_after_replay")
         }
 
         /// Two parts of one app exchange separately, each for its own scope. This is not reuse:
@@ -106,7 +107,7 @@ extension Abuse {
             let before = try await fixture.digest()
             let refused = try await refresh(family.refreshToken, fixture)
             #expect(refused.text == AnswerContract.unusableBody)
-            #expect(try await fixture.auditedReason(of: refused["X-Request-Id"] ?? "") == "refresh_token_superseded")
+            #expect(try await fixture.sql.auditedReason(of: refused.requestID) == "refresh_token_superseded")
             #expect(try await fixture.digest() == before)
             _ = try await next(token, fixture)
             #expect(try await fixture.running.token(try fixture.logins.exchange(family.login)).status == 200)
@@ -182,11 +183,8 @@ extension Abuse {
         @Test func fortyAtOnce() async throws {
             let fixture = try await Fixture.shared
             let family = try await fixture.family()
-            let answers = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
-                let form = TokenForm.refresh(family.refreshToken, client: Fixture.target)
-                for _ in 0..<40 { group.addTask { try await fixture.running.settledToken(form) } }
-                return try await group.reduce(into: []) { $0.append($1) }
-            }
+            let form = TokenForm.refresh(family.refreshToken, client: Fixture.target)
+            let answers = try await atOnce(40) { try await fixture.running.settledToken(form) }
             #expect(answers.allSatisfy { $0.status == 200 }, "\(answers.map(\.status))")
             #expect(Set(answers.map { $0.json?.string("refresh_token") }).count == 1)
             #expect(try await fixture.state(of: family) == "2|")
@@ -200,7 +198,7 @@ extension Abuse {
             #expect(answer.text == AnswerContract.unusableBody)
             let requestID = try #require(answer["X-Request-Id"])
             #expect(try await fixture.state(of: family).hasSuffix("|\(reason)"))
-            #expect(try await fixture.auditedReason(of: requestID) == reason)
+            #expect(try await fixture.sql.auditedReason(of: requestID) == reason)
         }
     }
 }

@@ -62,8 +62,8 @@ extension Abuse {
             let exchanged = try await fixture.running.token(form)
             let refreshed = try await fixture.running.token(.refresh(token, client: "sibling-1"))
             try await fixture.move("sibling-1", to: "vendor")
-            #expect(try await fixture.auditedReason(of: exchanged["X-Request-Id"] ?? "") == "group_mismatch")
-            #expect(try await fixture.auditedReason(of: refreshed["X-Request-Id"] ?? "") == "sharing_ended")
+            #expect(try await fixture.sql.auditedReason(of: exchanged.requestID) == "group_mismatch")
+            #expect(try await fixture.sql.auditedReason(of: refreshed.requestID) == "sharing_ended")
             #expect([exchanged.text, refreshed.text] == [AnswerContract.unusableBody, AnswerContract.unusableBody])
             #expect(try await fixture.running.token(form).status == 200)
         }
@@ -108,7 +108,7 @@ extension Abuse {
                     let answer = try await fixture.running.token(form)
                     #expect(try await fixture.digest() == before)
                     #expect(
-                        try await fixture.auditedReason(of: answer["X-Request-Id"] ?? "") == "assurance_insufficient")
+                        try await fixture.sql.auditedReason(of: answer.requestID) == "assurance_insufficient")
                     guard profile == .deviceSecret else {
                         #expect(answer.text == AnswerContract.unusableBody)
                         continue

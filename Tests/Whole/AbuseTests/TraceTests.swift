@@ -35,7 +35,7 @@ extension Abuse {
                 let answer = try await request.send(to: fixture.running.publicPort)
                 let requestID = try #require(answer["X-Request-Id"])
                 _ = try await fixture.loggedReason(of: requestID)
-                if answer.status == 400 { _ = try await fixture.auditedReason(of: requestID) }
+                if answer.status == 400 { _ = try await fixture.sql.auditedReason(of: requestID) }
             }
             for needle in [text, String(text.dropFirst(1))] { try await expectNoTrace(of: needle, fixture) }
         }
@@ -49,7 +49,7 @@ extension Abuse {
             #expect(try await fixture.running.token(try fixture.logins.exchange(login)).status == 200)
             login.token.claims["exp"] = .number(JSONNumber(0))
             let refused = try await fixture.running.token(try fixture.logins.exchange(login))
-            _ = try await fixture.auditedReason(of: try #require(refused["X-Request-Id"]))
+            _ = try await fixture.sql.auditedReason(of: try #require(refused["X-Request-Id"]))
             try await expectNoTrace(of: user, fixture)
             #expect(try !fixture.running.logLines(with: Fixture.target).isEmpty)
             #expect(try await !Self.auditRows(with: Fixture.target, fixture).isEmpty)

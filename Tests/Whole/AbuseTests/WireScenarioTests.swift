@@ -35,8 +35,7 @@ extension Abuse {
         @Test func aClientThatDoesNotRead() async throws {
             let fixture = try await Fixture.shared
             // A broker of its own: what it writes about the flood would be in the way of the others.
-            let broker = try fixture.installation.startBroker("flooded")
-            try await broker.untilReady()
+            let broker = try await fixture.installation.startBroker("flooded").ready()
             let deaf = try await HTTPConnection.open(port: broker.publicPort)
             let request = HTTPRequest.token([("grant_type", "password")]).octets
             let flood = Task {

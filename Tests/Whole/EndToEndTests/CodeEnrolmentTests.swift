@@ -84,21 +84,16 @@ extension Faults {
             try fixture.gives(token)
             let form = fixture.code(.deviceSecret)
             let calls = fixture.provider.codeCalls.count
-            let answers = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
-                for number in 0..<20 {
-                    group.addTask {
-                        let broker = number.isMultiple(of: 2) ? fixture.broker : fixture.replica
-                        return try await eventually("an answer") {
-                            let answer = try await broker.token(form)
-                            guard answer.status != 503 else {
-                                #expect(answer["Retry-After"] == "1" && answer.error == "temporarily_unavailable")
-                                return nil
-                            }
-                            return answer
-                        }
+            let answers = try await atOnce(20) { number in
+                let broker = number.isMultiple(of: 2) ? fixture.broker : fixture.replica
+                return try await eventually("an answer") {
+                    let answer = try await broker.token(form)
+                    guard answer.status != 503 else {
+                        #expect(answer["Retry-After"] == "1" && answer.error == "temporarily_unavailable")
+                        return nil
                     }
+                    return answer
                 }
-                return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(answers.allSatisfy { $0.status == 200 && $0.body == answers[0].body })
             #expect(fixture.provider.codeCalls.count == calls + 1)

@@ -68,8 +68,7 @@ extension Faults {
         /// it once.
         @Test func killedBeforeSending() async throws {
             let fixture = try await CodeFixture.shared
-            let broker = try fixture.installation.startBroker("killed-\(Unguessable.make().prefix(6))")
-            try await broker.untilReady()
+            let broker = try await fixture.installation.startBroker("killed-\(Unguessable.make().prefix(6))").ready()
             let sql = try fixture.installation.session()
             let holder = try fixture.installation.session()
             // The mark waits for a lock that this test holds.
@@ -114,8 +113,7 @@ extension Faults {
         /// The broker dies while the code is at the IdP: the code may be spent, so no broker sends it again.
         @Test func killedWhileAsking() async throws {
             let fixture = try await CodeFixture.shared
-            let broker = try fixture.installation.startBroker("killed-\(Unguessable.make().prefix(6))")
-            try await broker.untilReady()
+            let broker = try await fixture.installation.startBroker("killed-\(Unguessable.make().prefix(6))").ready()
             let gate = StubGate()
             let body = try fixture.answer(try fixture.freshToken())
             fixture.provider.token { _ in .waits(gate, body) }
@@ -142,8 +140,7 @@ extension Faults {
         /// The broker dies after it stores the identity provider's answer. Another broker answers the app from there.
         @Test func killedBeforeItsAnswer() async throws {
             let fixture = try await CodeFixture.shared
-            let broker = try fixture.installation.startBroker("killed-\(Unguessable.make().prefix(6))")
-            try await broker.untilReady()
+            let broker = try await fixture.installation.startBroker("killed-\(Unguessable.make().prefix(6))").ready()
             let sql = try fixture.installation.session()
             let token = try fixture.freshToken()
             try fixture.gives(token)
@@ -182,7 +179,7 @@ extension Faults {
             let fixture = try await CodeFixture.shared
             let sql = try fixture.installation.session()
             func orphan(_ answer: HTTPAnswer) async throws -> String {
-                let id = answer["X-Request-Id"] ?? ""
+                let id = answer.requestID
                 return try await eventually("the audit knows") {
                     try await sql.rows(
                         """
@@ -220,8 +217,7 @@ extension Faults {
         /// On SIGTERM the broker waits for a pending revocation and for its audit event.
         @Test func toldToStop() async throws {
             let fixture = try await CodeFixture.shared
-            let broker = try fixture.installation.startBroker("stopped-\(Unguessable.make().prefix(6))")
-            try await broker.untilReady()
+            let broker = try await fixture.installation.startBroker("stopped-\(Unguessable.make().prefix(6))").ready()
             let before = fixture.provider.revocations.count
             fixture.provider.revocation { _ in .hangs }
             defer { fixture.provider.revocation { _ in .answers(200, "") } }
@@ -233,7 +229,7 @@ extension Faults {
                 fixture.provider.revocations.count == before + 1 ? true : nil
             }
             #expect(await broker.process.terminate() == 0)
-            let id = refused["X-Request-Id"] ?? ""
+            let id = refused.requestID
             let reasons = try await fixture.installation.session().rows(
                 "SELECT reason FROM native_sso.audit_event WHERE request_id = '\(id)' AND kind = 'code_orphaned'")
             #expect(reasons == ["idp_revocation_failed"])

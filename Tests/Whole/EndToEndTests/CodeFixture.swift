@@ -29,18 +29,13 @@ final class CodeFixture: Sendable {
             on: try await PrivateCluster.shared)
         let sql = try installation.session()
         for app in ["app-one", "app-two", "app-bound", "app-bound-two"] {
-            let row = ClientRow(app, membership: .init(group: "vendor", issuer: provider.issuer)) {
+            try await sql.register(app, in: .init(group: "vendor", issuer: provider.issuer)) {
                 $0.dpop = app.hasPrefix("app-bound") ? "required" : "off"
-                $0.allowedScope = ["openid", "profile"]
-                $0.defaultScope = ["openid"]
             }
-            for statement in row.sql { try await sql.rows(statement) }
         }
         logins = LoginFactory(issuer: provider.issuer, key: key, source: "app-one", target: "app-two")
-        broker = try installation.startBroker()
-        try await broker.untilReady()
-        replica = try installation.startBroker("replica")
-        try await replica.untilReady()
+        broker = try await installation.startBroker().ready()
+        replica = try await installation.startBroker("replica").ready()
     }
 
     /// As an ordinary identity provider makes it.
@@ -83,12 +78,6 @@ final class CodeFixture: Sendable {
 
     /// Why it was refused, as the audit has it.
     func reason(_ answer: HTTPAnswer) async throws -> String {
-        let id = answer["X-Request-Id"] ?? ""
-        let sql = try installation.session()
-        return try await eventually("the audit knows") {
-            try await sql.rows(
-                "SELECT reason FROM native_sso.audit_event WHERE request_id = '\(id)' AND kind <> 'code_orphaned'"
-            ).first
-        }
+        try await installation.session().auditedReason(of: answer.requestID)
     }
 }

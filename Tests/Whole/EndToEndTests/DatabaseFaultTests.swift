@@ -58,11 +58,7 @@ extension Faults {
             #expect(try await fixture.broker.token(form).status == 200)
             let again = try await fixture.broker.token(form)
             #expect(again.status == 400 && again.error == "invalid_client", "\(again.text)")
-            let requestID = try #require(again["X-Request-Id"])
-            let reason = try await eventually("the replay is audited") {
-                try await sql.rows("SELECT reason FROM native_sso.audit_event WHERE request_id = '\(requestID)'").first
-            }
-            #expect(reason == "client_assertion_replayed")
+            #expect(try await sql.auditedReason(of: again.requestID) == "client_assertion_replayed")
             #expect(try await fixture.broker.token(try signer.exchange()).status == 200)
         }
 

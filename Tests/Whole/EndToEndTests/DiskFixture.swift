@@ -70,7 +70,7 @@ final class DiskFixture: Sendable {
             END $$
             """)
         for app in [Self.source] + App.allCases.map(\.rawValue) {
-            let row = ClientRow(app, membership: .init(group: "vendor", issuer: provider.issuer)) {
+            try await sql.register(app, in: .init(group: "vendor", issuer: provider.issuer)) {
                 $0.authentication =
                     switch App(rawValue: app) {
                     case .plain, .bound, nil: "none"
@@ -78,17 +78,13 @@ final class DiskFixture: Sendable {
                     case .signer: "private_key_jwt"
                     }
                 $0.dpop = app == App.bound.rawValue ? "required" : "off"
-                $0.allowedScope = ["openid", "profile"]
-                $0.defaultScope = ["openid"]
             }
-            for statement in row.sql { try await sql.rows(statement) }
         }
         secret = try await installation.rotateSecret(of: App.withSecret.rawValue)
         try await installation.addKey(key, of: App.signer.rawValue)
         logins = LoginFactory(
             issuer: provider.issuer, key: key, source: Self.source, target: App.plain.rawValue)
-        running = try installation.startBroker()
-        try await running.untilReady()
+        running = try await installation.startBroker().ready()
     }
 
     /// An id_token of `app` without a device hash, of this moment, as an ordinary identity provider makes it.

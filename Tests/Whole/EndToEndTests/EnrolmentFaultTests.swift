@@ -16,15 +16,9 @@ extension Faults {
             let fixture = try await EnrolmentFixture.shared
             let sql = try fixture.installation.session()
             let (token, device) = (try fixture.freshToken(), Unguessable.make())
-            let answers = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
-                for index in 0..<20 {
-                    let form = try fixture.enrolment(
-                        token, profile, device: isOneDevice ? device : Unguessable.make())
-                    group.addTask {
-                        try await (index.isMultiple(of: 2) ? fixture.broker : fixture.replica).settledToken(form)
-                    }
-                }
-                return try await group.reduce(into: []) { $0.append($1) }
+            let answers = try await atOnce(20) { index in
+                let form = try fixture.enrolment(token, profile, device: isOneDevice ? device : Unguessable.make())
+                return try await (index.isMultiple(of: 2) ? fixture.broker : fixture.replica).settledToken(form)
             }
             let granted = answers.filter { $0.status == 200 }
             // Nobody can tell whether two that ask for a secret are one device.
@@ -56,8 +50,7 @@ extension Faults {
         func aBrokerThatIsKilledBeforeItsAnswer(profile: NativeProfile) async throws {
             let fixture = try await EnrolmentFixture.shared
             let sql = try fixture.installation.session()
-            let doomed = try fixture.installation.startBroker("doomed-\(profile == .deviceID)")
-            try await doomed.untilReady()
+            let doomed = try await fixture.installation.startBroker("doomed-\(profile == .deviceID)").ready()
             let token = try fixture.freshToken()
             let form = try fixture.enrolment(token, profile)
             let subject = try #require(token.claims.string("sub"))
@@ -90,7 +83,7 @@ extension Faults {
             var answer = try await fixture.replica.settledToken(fixture.enrolment(token, profile))
             if answer.status != 200 {
                 #expect(profile == .deviceSecret && answer.error == "invalid_grant", "\(answer.text)")
-                #expect(try await fixture.reason(of: answer, sql) == "enrolment_token_used")
+                #expect(try await sql.auditedReason(of: answer.requestID) == "enrolment_token_used")
                 answer = try await fixture.replica.token(fixture.enrolment(fixture.freshToken(), profile))
             }
             #expect(try await fixture.sessions(of: token, sql) == 1)
@@ -108,13 +101,10 @@ extension Faults {
             let fixture = try await FaultFixture.shared
             let sql = try fixture.installation.session()
             let key = try TestKey(.es256, keyID: "enrolling")
-            let row = ClientRow("enrolling", membership: .init(group: "vendor", issuer: fixture.logins.issuer)) {
+            try await sql.register("enrolling", in: .init(group: "vendor", issuer: fixture.logins.issuer)) {
                 $0.authentication = "private_key_jwt"
-                $0.allowedScope = ["openid"]
-                $0.defaultScope = ["openid"]
                 $0.dpop = "required"
             }
-            for statement in row.sql { try await sql.rows(statement) }
             try await fixture.installation.addKey(key, of: "enrolling")
             let issuer = fixture.installation.configuration.issuer
             func assertion() throws -> String {
@@ -151,19 +141,12 @@ extension Faults {
             #expect(answer.status == 200, "\(answer.text)")
 
             let after = try fixture.installation.session()
-            func reason(_ answer: HTTPAnswer) async throws -> String {
-                let requestID = try #require(answer["X-Request-Id"])
-                return try await eventually("request \(requestID) is audited") {
-                    try await after.rows("SELECT reason FROM native_sso.audit_event WHERE request_id = '\(requestID)'")
-                        .first
-                }
-            }
             let again = try await request(used, try proof()).send(to: port)
             #expect(again.status == 400 && again.error == "invalid_client", "\(again.text)")
-            #expect(try await reason(again) == "client_assertion_replayed")
+            #expect(try await after.auditedReason(of: again.requestID) == "client_assertion_replayed")
             let replayed = try await request(try assertion(), shown).send(to: port)
             #expect(replayed.status == 400 && replayed.error == "invalid_dpop_proof", "\(replayed.text)")
-            #expect(try await reason(replayed) == "dpop_replayed")
+            #expect(try await after.auditedReason(of: replayed.requestID) == "dpop_replayed")
         }
     }
 }

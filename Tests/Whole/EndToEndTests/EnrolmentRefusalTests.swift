@@ -90,7 +90,7 @@ extension Faults {
                 let answer = try await fixture.broker.token(form)
                 #expect(answer.status == 400 && answer.error == refused.error, "\(refused.reason): \(answer.text)")
                 #expect(answer.keepsContract)
-                #expect(try await fixture.reason(of: answer, sql) == refused.reason)
+                #expect(try await sql.auditedReason(of: answer.requestID) == refused.reason)
                 #expect(try await fixture.sessions(of: token, sql) == 0, "\(refused.reason)")
             }
         }
@@ -105,7 +105,7 @@ extension Faults {
             let sid = try fixture.sid(first)
             let stolen = try await fixture.broker.token(fixture.enrolment(token, .deviceID, device: Unguessable.make()))
             #expect(stolen.error == "invalid_grant")
-            #expect(try await fixture.reason(of: stolen, sql) == "enrolment_token_used")
+            #expect(try await sql.auditedReason(of: stolen.requestID) == "enrolment_token_used")
 
             let digest = try await sql.row(
                 "SELECT encode(device_digest, 'hex') FROM native_sso.session WHERE sid = sha256('\(sid)')")
@@ -113,7 +113,7 @@ extension Faults {
             let blocked = try await fixture.broker.token(
                 fixture.enrolment(fixture.freshToken(), .deviceID, device: device))
             #expect(blocked.error == "invalid_grant")
-            #expect(try await fixture.reason(of: blocked, sql) == "device_blocked")
+            #expect(try await sql.auditedReason(of: blocked.requestID) == "device_blocked")
             try await command(fixture, "device", "unblock", digest)
 
             try await command(fixture, "session", "end", "--sid", sid)
@@ -121,7 +121,7 @@ extension Faults {
             late.claims["jti"] = .string("another")
             let ended = try await fixture.replica.token(fixture.enrolment(late, .deviceID, device: device))
             #expect(ended.error == "invalid_grant")
-            #expect(try await fixture.reason(of: ended, sql) == "enrolment_login_ended")
+            #expect(try await sql.auditedReason(of: ended.requestID) == "enrolment_login_ended")
         }
 
         /// RFC 9449: a proof works once on any broker. An app's key on a device stays its only one until an operator
@@ -150,11 +150,11 @@ extension Faults {
 
             let replayed = try await send(try fixture.freshToken(of: "app-bound"), used, at: fixture.replica)
             #expect(replayed.error == "invalid_dpop_proof")
-            #expect(try await fixture.reason(of: replayed, sql) == "dpop_replayed")
+            #expect(try await sql.auditedReason(of: replayed.requestID) == "dpop_replayed")
             let elsewhere = try await send(
                 try fixture.freshToken(of: "app-bound"), proof(otherKey), at: fixture.replica)
             #expect(elsewhere.error == "invalid_grant")
-            #expect(try await fixture.reason(of: elsewhere, sql) == "pin_conflict")
+            #expect(try await sql.auditedReason(of: elsewhere.requestID) == "pin_conflict")
             #expect(
                 try await send(try fixture.freshToken(of: "app-bound"), proof(key), at: fixture.replica).status == 200)
 
@@ -195,7 +195,7 @@ extension Faults {
             func refused(_ form: TokenForm, _ reason: String) async throws {
                 let answer = try await fixture.broker.token(form)
                 #expect(answer.status == 400 && answer.error == "invalid_grant", "\(answer.text)")
-                #expect(try await fixture.reason(of: answer, sql) == reason)
+                #expect(try await sql.auditedReason(of: answer.requestID) == reason)
             }
             let old = try await family()
             try await sql.rows(

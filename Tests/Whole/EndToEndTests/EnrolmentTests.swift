@@ -102,7 +102,7 @@ extension Faults {
                     == "\(fixture.provider.issuer)/authorize?response_type=code&client_id=app-strict&scope=openid"
                     + "&acr_values=urn%3Aexample%3Aloa2")
             let sql = try fixture.installation.session()
-            #expect(try await fixture.reason(of: refused, sql) == "assurance_insufficient")
+            #expect(try await sql.auditedReason(of: refused.requestID) == "assurance_insufficient")
         }
 
         @Test func whatIsRefused() async throws {
@@ -197,24 +197,15 @@ final class EnrolmentFixture: Sendable {
             ("app-target", "target", "off"), ("app-outside", nil, "off"),
         ] as [(String, String?, String)] {
             let membership = role.map { ClientRow.Membership(group: "vendor", issuer: issuer, role: $0) }
-            let row = ClientRow(app, membership: membership) {
-                $0.allowedScope = ["openid", "profile"]
-                $0.defaultScope = ["openid"]
-                $0.dpop = dpop
-            }
-            for statement in row.sql { try await sql.rows(statement) }
+            try await sql.register(app, in: membership) { $0.dpop = dpop }
         }
-        let strict = ClientRow("app-strict", membership: .init(group: "vendor", issuer: issuer, role: "target")) {
+        try await sql.register("app-strict", in: .init(group: "vendor", issuer: issuer, role: "target")) {
             $0.allowedScope = ["openid"]
-            $0.defaultScope = ["openid"]
             $0.acceptedACR = ["urn:example:loa2"]
         }
-        for statement in strict.sql { try await sql.rows(statement) }
         logins = LoginFactory(issuer: provider.issuer, key: key, source: "app-one", target: "app-two")
-        broker = try installation.startBroker()
-        try await broker.untilReady()
-        replica = try installation.startBroker("replica")
-        try await replica.untilReady()
+        broker = try await installation.startBroker().ready()
+        replica = try await installation.startBroker("replica").ready()
     }
 
     /// An id_token as an ordinary identity provider issues it.
@@ -249,14 +240,6 @@ final class EnrolmentFixture: Sendable {
     func sid(_ answer: HTTPAnswer) throws -> String {
         let idToken = try #require(answer.json?.string("id_token"), "\(answer.text)")
         return try #require(try UnverifiedToken.claims(of: idToken).string("sid"))
-    }
-
-    /// The audited reason of a refusal.
-    func reason(of answer: HTTPAnswer, _ sql: SQLSession) async throws -> String {
-        let requestID = try #require(answer["X-Request-Id"])
-        return try await eventually("request \(requestID) is audited") {
-            try await sql.rows("SELECT reason FROM native_sso.audit_event WHERE request_id = '\(requestID)'").first
-        }
     }
 
     /// Sessions of the user of `token`.

@@ -21,8 +21,7 @@ final class FaultFixture: Sendable {
         provider = try StubIdentityProvider(keys: [key])
         cluster = try await PrivateCluster.start(options: .testing)
         (installation, logins) = try await Self.install(provider.issuer, key, on: cluster)
-        broker = try installation.startBroker()
-        try await broker.untilReady()
+        broker = try await installation.startBroker().ready()
     }
 
     /// Two apps that share logins, on a database of their own.
@@ -32,6 +31,14 @@ final class FaultFixture: Sendable {
         var provider = BrokerConfiguration.Provider(issuer)
         provider.enrolsByExchange = true
         return try await install(provider, key, on: cluster, environment: environment)
+    }
+
+    /// The same in the shared cluster. The identity provider's keys are in a file, so that the broker never asks it.
+    static func install(environment: [String: String] = [:]) async throws -> (Installation, LoginFactory) {
+        let key = try TestKey(.es256, keyID: "idp")
+        var provider = BrokerConfiguration.Provider("https://idp.example.test", keys: .file([key]))
+        provider.enrolsByExchange = true
+        return try await install(provider, key, on: try await PrivateCluster.shared, environment: environment)
     }
 
     static func install(
@@ -44,11 +51,7 @@ final class FaultFixture: Sendable {
             environment: environment)
         let sql = try installation.session()
         for app in ["app-one", "app-two"] {
-            let row = ClientRow(app, membership: .init(group: "vendor", issuer: issuer)) {
-                $0.allowedScope = ["openid", "profile"]
-                $0.defaultScope = ["openid"]
-            }
-            for statement in row.sql { try await sql.rows(statement) }
+            try await sql.register(app, in: .init(group: "vendor", issuer: issuer))
         }
         return (installation, LoginFactory(issuer: issuer, key: key, source: "app-one", target: "app-two"))
     }

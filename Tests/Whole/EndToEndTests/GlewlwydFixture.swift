@@ -17,7 +17,7 @@ final class GlewlwydFixture: Sendable {
     let broker: Broker
     private let strict: Broker
     private let typed: Broker
-    private let sql: SQLSession
+    let sql: SQLSession
     private static let password = Unguessable.make()
 
     private init() async throws {
@@ -132,7 +132,7 @@ final class GlewlwydFixture: Sendable {
             for form in [TokenForm.refresh(token, client: client), exchange(client)] {
                 let refused = try await broker.token(form)
                 #expect(refused.error == "invalid_grant", "\(client): \(refused.text)")
-                #expect(try await auditedReason(of: refused) == "session_ended")
+                #expect(try await sql.auditedReason(of: refused.requestID) == "session_ended")
             }
         }
     }
@@ -146,15 +146,6 @@ final class GlewlwydFixture: Sendable {
                 WHERE idp_issuer = '\(provider.issuer)' AND idp_sid = sha256('\(sid)') AND end_reason = 'logout'
                     AND source_client_id IS NOT NULL
                 """) == "1" ? true : nil
-        }
-    }
-
-    /// Refusals are written down by and by.
-    func auditedReason(of answer: HTTPAnswer) async throws -> String {
-        try await eventually("the refusal is audited") { [self] in
-            try await sql.rows(
-                "SELECT reason FROM native_sso.audit_event WHERE request_id = '\(answer["X-Request-Id"] ?? "")'"
-            ).first
         }
     }
 

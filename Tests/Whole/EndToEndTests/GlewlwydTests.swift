@@ -79,7 +79,7 @@ struct GlewlwydTests {
         other["code_verifier"] = Unguessable.make()
         let refused = try await fixture.broker.token(other)
         #expect(refused.status == 400 && refused.error == "invalid_grant", "\(refused.text)")
-        #expect(try await fixture.auditedReason(of: refused) == "idp_other_error")
+        #expect(try await fixture.sql.auditedReason(of: refused.requestID) == "idp_other_error")
     }
 
     /// A client that does not require `sid` gets logout tokens with `sub` alone: every session of the user ends, of
@@ -106,7 +106,7 @@ struct GlewlwydTests {
             try await fixture.untilEnded(end.sid)
             let late = try await fixture.broker.token(end.form)
             #expect(late.error == "invalid_grant")
-            #expect(try await fixture.auditedReason(of: late) == "session_ended")
+            #expect(try await fixture.sql.auditedReason(of: late.requestID) == "session_ended")
         }
         // A later login is another session, although `auth_time` is before every logout. Both sides count in seconds: a
         // login in the second of the logout is not later.

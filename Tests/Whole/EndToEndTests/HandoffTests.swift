@@ -10,7 +10,6 @@ extension Faults {
     /// another replica. Operators allow it and look at it by command.
     struct HandoffTests {
         private static let origin = "https://web.example.test"
-        private static let type = "urn:x-native-sso:params:token-type:web-handoff"
 
         @Test func fromLoginToWebApp() async throws {
             let fixture = try await EnrolmentFixture.shared
@@ -25,7 +24,7 @@ extension Faults {
             var request = TokenForm.exchange(
                 try #require(login.string("id_token")), issuer: installation.configuration.issuer,
                 device: try #require(login.string("device_secret")), profile: .deviceSecret, client: "app-one")
-            request["requested_token_type"] = Self.type
+            request["requested_token_type"] = TokenForm.webHandoff
             request["handoff_client"] = "web-shop"
             request["handoff_origin"] = Self.origin
             request["handoff_challenge"] = Base64URL.encode(Array(SHA256.hash(data: Data(verifier.utf8))))
@@ -35,7 +34,7 @@ extension Faults {
             let off = try await eventually("the broker knows the web app") { [request] in
                 let answer = try await fixture.broker.token(request)
                 #expect(answer.error == "invalid_grant", "\(answer.text)")
-                let reason = try await fixture.reason(of: answer, sql)
+                let reason = try await sql.auditedReason(of: answer.requestID)
                 return reason == "handoff_web_app_unusable" ? nil : reason
             }
             #expect(off == "handoff_not_allowed")
@@ -49,7 +48,7 @@ extension Faults {
 
             let made = try await fixture.broker.token(request)
             try #require(made.status == 200, "\(made.text)")
-            #expect(made.json?.string("issued_token_type") == Self.type)
+            #expect(made.json?.string("issued_token_type") == TokenForm.webHandoff)
             let code = try #require(made.json?.string("access_token"))
             let answer = try await eventually("the replica knows the web app") {
                 let answer = try await redeem(code, verifier, secret, at: fixture.replica)
@@ -86,7 +85,7 @@ extension Faults {
                 "a test")
             let dead = try await redeem(third, verifier, secret, at: fixture.replica)
             #expect(dead.error == "invalid_grant" && dead.keepsContract, "\(dead.text)")
-            #expect(try await fixture.reason(of: dead, sql) == "session_ended")
+            #expect(try await sql.auditedReason(of: dead.requestID) == "session_ended")
             let why = try await installation.command("explain", try #require(dead["X-Request-Id"]))
             #expect(why.contains("the hand-off of a login to a web app") && why.contains("(session_ended)"), "\(why)")
             #expect(try await sql.row(lives) == "f")
@@ -98,12 +97,8 @@ extension Faults {
         private func redeem(
             _ code: String, _ verifier: String, _ secret: String, at broker: Broker
         ) async throws -> HTTPAnswer {
-            let form = TokenForm([
-                "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "subject_token": code,
-                "subject_token_type": Self.type, "handoff_origin": Self.origin, "handoff_verifier": verifier,
-            ])
-            return try await HTTPRequest.token(form.parameters, fields: [HTTPRequest.basic("web-shop", secret)])
-                .send(to: broker.publicPort)
+            try await TokenForm.redemption(code, verifier: verifier, origin: Self.origin)
+                .withSecret(secret, of: "web-shop").send(to: broker.publicPort)
         }
     }
 }

@@ -18,9 +18,6 @@ struct KMSOutageTests {
     }
 
     private func withKMS(_ body: (Fixture) async throws -> Void) async throws {
-        let key = try TestKey(.es256, keyID: "idp")
-        let provider = try StubIdentityProvider(keys: [key])
-        defer { withExtendedLifetime(provider) {} }
         let directory = FileManager.default.temporaryDirectory.appending(path: "kms-\(Unguessable.make().prefix(12))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -36,8 +33,7 @@ struct KMSOutageTests {
             "NATIVE_SSO_KEYS_KMS_CREDENTIALS_FILE": credentials.path,
             "NATIVE_SSO_KEYS_KMS_WRAPPING_KEY": kms.wrappingKey,
         ]
-        let (installation, logins) = try await FaultFixture.install(
-            provider.issuer, key, on: try await PrivateCluster.shared, environment: environment)
+        let (installation, logins) = try await FaultFixture.install(environment: environment)
         try await body(Fixture(kms: kms, installation: installation, logins: logins))
     }
 

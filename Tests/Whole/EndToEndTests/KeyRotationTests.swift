@@ -13,8 +13,7 @@ import Testing
         let provider = try StubIdentityProvider(keys: [first])
         let (installation, logins) = try await FaultFixture.install(
             provider.issuer, first, on: try await PrivateCluster.shared)
-        let broker = try installation.startBroker()
-        try await broker.untilReady()
+        let broker = try await installation.startBroker().ready()
         // It asked when it started, and may ask again half a minute later.
         let mayAsk = ContinuousClock.now + .seconds(31)
         try provider.publish([first, successor])
@@ -39,18 +38,14 @@ import Testing
     }
 
     @Test func aClientMayChooseTheAlgorithmOfItsTokens() async throws {
-        let key = try TestKey(.es256, keyID: "idp")
-        let provider = try StubIdentityProvider(keys: [key])
-        let (installation, logins) = try await FaultFixture.install(
-            provider.issuer, key, on: try await PrivateCluster.shared)
+        let (installation, logins) = try await FaultFixture.install()
         for algorithm in ["RS256", "EdDSA"] {
             try await installation.command("key", "generate", "--use", "access-token", "--algorithm", algorithm)
         }
         let sql = try installation.session()
         try await sql.rows(
             "UPDATE native_sso.signing_key SET state = 'active', activated_at = now() WHERE state = 'published'")
-        let broker = try installation.startBroker()
-        try await broker.untilReady()
+        let broker = try await installation.startBroker().ready()
         let first = try await broker.token(try logins.exchange(logins.login()))
         #expect(try Self.algorithm(first.accessToken) == .es256)
         try await installation.command(
@@ -77,10 +72,7 @@ import Testing
 
     /// The key that signed the id_tokens of enrolled logins is stolen: their families end, and those of other logins live.
     @Test func aCompromisedSigningKeyEndsWhatDependsOnIt() async throws {
-        let key = try TestKey(.es256, keyID: "idp")
-        let provider = try StubIdentityProvider(keys: [key])
-        let (installation, logins) = try await FaultFixture.install(
-            provider.issuer, key, on: try await PrivateCluster.shared)
+        let (installation, logins) = try await FaultFixture.install()
         try await installation.withBroker { broker in
             let other = try await logins.family(at: broker)
             var login = logins.login()

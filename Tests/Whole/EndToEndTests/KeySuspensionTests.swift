@@ -33,11 +33,7 @@ struct KeySuspensionTests {
     }
 
     private func withBrokers(_ body: (Fixture) async throws -> Void) async throws {
-        let key = try TestKey(.es256, keyID: "idp")
-        let provider = try StubIdentityProvider(keys: [key])
-        defer { withExtendedLifetime(provider) {} }
-        let (installation, logins) = try await FaultFixture.install(
-            provider.issuer, key, on: try await PrivateCluster.shared)
+        let (installation, logins) = try await FaultFixture.install()
         let signer = try await SignerProcess(installation)
         try await installation.withBroker("with-files") { files in
             try await installation.withBroker("with-signer", { $0.signer = signer.socket }) { signed in

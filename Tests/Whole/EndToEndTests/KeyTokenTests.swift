@@ -15,10 +15,7 @@ private enum SoftHSM {
 struct KeyTokenTests {
     /// The token goes away under a running broker and comes back: no app loses its login.
     @Test func anOutageOfTheTokenAdvancesNothing() async throws {
-        let key = try TestKey(.es256, keyID: "idp")
-        let provider = try StubIdentityProvider(keys: [key])
-        let (installation, logins) = try await FaultFixture.install(
-            provider.issuer, key, on: try await PrivateCluster.shared)
+        let (installation, logins) = try await FaultFixture.install()
         let tokens = installation.file("tokens")
         try FileManager.default.createDirectory(atPath: tokens, withIntermediateDirectories: false)
         try installation.write("directories.tokendir = \(tokens)\n", to: "softhsm2.conf")

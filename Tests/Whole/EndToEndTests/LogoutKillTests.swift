@@ -35,10 +35,7 @@ import Testing
     }
 
     @Test(arguments: Step.allCases) func killed(after step: Step) async throws {
-        let key = try TestKey(.es256, keyID: "idp")
-        let provider = try StubIdentityProvider(keys: [key])
-        let (installation, logins) = try await FaultFixture.install(
-            provider.issuer, key, on: try await PrivateCluster.shared)
+        let (installation, logins) = try await FaultFixture.install()
         let broker = try installation.startBroker()
         let other = try installation.startBroker("other")
         for broker in [broker, other] { try await broker.untilReady() }
@@ -58,7 +55,7 @@ import Testing
             """
             INSERT INTO native_sso.session (
                 session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
-            SELECT gen_random_uuid(), '\(provider.issuer)', sha256(('many-' || i)::bytea), '\(provider.issuer)',
+            SELECT gen_random_uuid(), '\(logins.issuer)', sha256(('many-' || i)::bytea), '\(logins.issuer)',
                 sha256(('many-' || i)::bytea), '\(user)', now(), now() + interval '1 day', now()
             FROM generate_series(1, 1200) i;
             CREATE FUNCTION wait_at_the_gate() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -110,10 +107,7 @@ import Testing
 
     /// First sights of a user at one broker while another takes his logout: what was given is dead afterwards.
     @Test func firstSightsWhileTheUserLogsOut() async throws {
-        let key = try TestKey(.es256, keyID: "idp")
-        let provider = try StubIdentityProvider(keys: [key])
-        let (installation, logins) = try await FaultFixture.install(
-            provider.issuer, key, on: try await PrivateCluster.shared)
+        let (installation, logins) = try await FaultFixture.install()
         let (one, two) = (try installation.startBroker(), try installation.startBroker("other"))
         for broker in [one, two] { try await broker.untilReady() }
         for round in 1...5 {

@@ -8,8 +8,7 @@ extension Faults {
         /// Told to one broker, it holds at the other from the answer on.
         @Test func aLogoutHoldsAtEveryBroker() async throws {
             let fixture = try await FaultFixture.shared
-            let other = try fixture.installation.startBroker("other-logout")
-            try await other.untilReady()
+            let other = try await fixture.installation.startBroker("other-logout").ready()
             let family = try await fixture.logins.family(at: fixture.broker)
             #expect(try await other.token(try fixture.logins.exchange(family.login)).status == 200)
             #expect(try await fixture.broker.logout(fixture.logins.logout(family.login)).status == 200)

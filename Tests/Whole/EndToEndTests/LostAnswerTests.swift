@@ -41,11 +41,7 @@ extension Faults {
 
             let again = try await fixture.broker.token(asked)
             #expect(again.status == 400 && again.error == "invalid_client", "\(again.text)")
-            let requestID = try #require(again["X-Request-Id"])
-            let reason = try await eventually("request \(requestID) is audited") {
-                try await sql.rows("SELECT reason FROM native_sso.audit_event WHERE request_id = '\(requestID)'").first
-            }
-            #expect(reason == "client_assertion_replayed")
+            #expect(try await sql.auditedReason(of: again.requestID) == "client_assertion_replayed")
             let answer = try await fixture.broker.token(form.asserted(signer.assertion()))
             try #require(answer.status == 200, "\(answer.text)")
             return answer

@@ -8,8 +8,7 @@ extension Faults {
         @Test func aBrokerThatIsKilledBetweenTwoRefreshes() async throws {
             let fixture = try await FaultFixture.shared
             let sql = try fixture.installation.session()
-            let broker = try fixture.installation.startBroker("killed")
-            try await broker.untilReady()
+            let broker = try await fixture.installation.startBroker("killed").ready()
             let family = try await fixture.logins.family(at: broker)
             let first = try await broker.token(fixture.logins.refresh(family.refreshToken))
             let successor = try #require(first.refreshToken)
@@ -56,8 +55,7 @@ extension Faults {
         /// SIGTERM: no new work, and every request that was begun is answered.
         @Test func aBrokerThatStopsWhileItWorks() async throws {
             let fixture = try await FaultFixture.shared
-            let broker = try fixture.installation.startBroker("stopped")
-            try await broker.untilReady()
+            let broker = try await fixture.installation.startBroker("stopped").ready()
             let refused = HTTPRequest.token([("grant_type", "password")]).octets
             var begun: [(HTTPConnection, rest: ArraySlice<UInt8>)] = []
             for _ in 0..<4 {

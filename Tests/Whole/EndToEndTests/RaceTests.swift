@@ -1,4 +1,5 @@
 import BrokerHarness
+import BrokerTesting
 import Testing
 
 extension Faults {
@@ -7,15 +8,11 @@ extension Faults {
         @Test func oneTokenAtTwoBrokers() async throws {
             let fixture = try await FaultFixture.shared
             let sql = try fixture.installation.session()
-            let other = try fixture.installation.startBroker("other")
-            try await other.untilReady()
+            let other = try await fixture.installation.startBroker("other").ready()
             let family = try await fixture.logins.family(at: fixture.broker)
             let form = fixture.logins.refresh(family.refreshToken)
-            let answers = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
-                for index in 0..<40 {
-                    group.addTask { try await (index.isMultiple(of: 2) ? fixture.broker : other).settledToken(form) }
-                }
-                return try await group.reduce(into: []) { $0.append($1) }
+            let answers = try await atOnce(40) {
+                try await ($0.isMultiple(of: 2) ? fixture.broker : other).settledToken(form)
             }
             #expect(answers.allSatisfy { $0.status == 200 }, "\(answers.map(\.status))")
             #expect(Set(answers.map(\.refreshToken)).count == 1)

@@ -58,24 +58,18 @@ import Testing
             let sql = try installation.session()
             for side in [a, b] {
                 for app in [side.logins.source, side.logins.target] {
-                    let row = ClientRow(
-                        app, membership: .init(group: "of-\(side.logins.target)", issuer: side.provider.issuer)
-                    ) {
-                        $0.allowedScope = ["openid", "profile"]
-                        $0.defaultScope = ["openid"]
-                        $0.issuesIDToken = true
-                    }
-                    for statement in row.sql { try await sql.rows(statement) }
+                    let membership = ClientRow.Membership(
+                        group: "of-\(side.logins.target)", issuer: side.provider.issuer)
+                    try await sql.register(app, in: membership) { $0.issuesIDToken = true }
                 }
             }
-            broker = try installation.startBroker()
-            try await broker.untilReady()
+            broker = try await installation.startBroker().ready()
         }
 
         /// Reason, cause and remedy of a refusal.
         func explanation(_ answer: HTTPAnswer) async throws -> String {
             try await eventually("the audit knows") {
-                let outcome = try await installation.run(["explain", answer["X-Request-Id"] ?? ""])
+                let outcome = try await installation.run(["explain", answer.requestID])
                 return outcome.status == 0 ? outcome.output : nil
             }
         }
@@ -180,8 +174,7 @@ import Testing
     @Test func aConfigurationThatForgetsAProvider() async throws {
         let fixture = try await Fixture()
         let family = try await fixture.b.logins.family(at: fixture.broker)
-        let forgetful = try fixture.installation.startBroker("forgetful") { $0.providers.removeLast() }
-        try await forgetful.untilReady()
+        let forgetful = try await fixture.installation.startBroker("forgetful") { $0.providers.removeLast() }.ready()
         let refused = try await forgetful.settledToken(fixture.b.logins.refresh(family.refreshToken))
         #expect(refused.error == "invalid_grant", "\(refused.text)")
         #expect(try await fixture.explanation(refused).contains("refresh_sub_ambiguous"))

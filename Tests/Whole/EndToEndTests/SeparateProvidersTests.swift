@@ -28,11 +28,7 @@ import Testing
             let sql = try installation.session()
             for (provider, group) in [(a, "a"), (b, "b")] {
                 for app in ["\(group)-one", "\(group)-two"] {
-                    let row = ClientRow(app, membership: .init(group: "vendor-\(group)", issuer: provider.issuer)) {
-                        $0.allowedScope = ["openid", "profile"]
-                        $0.defaultScope = ["openid"]
-                    }
-                    for statement in row.sql { try await sql.rows(statement) }
+                    try await sql.register(app, in: .init(group: "vendor-\(group)", issuer: provider.issuer))
                 }
             }
             broker = try installation.startBroker()
@@ -72,11 +68,7 @@ import Testing
 
         /// Why it was refused, as the audit has it.
         func reason(_ answer: HTTPAnswer) async throws -> String {
-            let id = answer["X-Request-Id"] ?? ""
-            let sql = try installation.session()
-            return try await eventually("the audit knows") {
-                try await sql.rows("SELECT reason FROM native_sso.audit_event WHERE request_id = '\(id)'").first
-            }
+            try await installation.session().auditedReason(of: answer.requestID)
         }
 
         /// All that an app of A's does.

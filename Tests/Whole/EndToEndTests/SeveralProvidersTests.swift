@@ -44,15 +44,10 @@ import Testing
         let sql = try installation.session()
         for (side, group) in [(a, "vendor-a"), (b, "vendor-b")] {
             for app in [side.logins.source, side.logins.target] {
-                let row = ClientRow(app, membership: .init(group: group, issuer: side.provider.issuer)) {
-                    $0.allowedScope = ["openid", "profile"]
-                    $0.defaultScope = ["openid"]
-                }
-                for statement in row.sql { try await sql.rows(statement) }
+                try await sql.register(app, in: .init(group: group, issuer: side.provider.issuer))
             }
         }
-        let broker = try installation.startBroker()
-        try await broker.untilReady()
+        let broker = try await installation.startBroker().ready()
 
         // Groups never span issuers: neither the registry nor the database lets one.
         let crossing = try await installation.run(["group", "add", "vendor-a", "--issuer", b.provider.issuer])

@@ -11,13 +11,10 @@ struct Signer {
     init(_ id: String, at fixture: FaultFixture) async throws {
         let key = try TestKey(.es256, keyID: id)
         (self.id, self.fixture, self.key) = (id, fixture, key)
-        let sql = try fixture.installation.session()
-        let row = ClientRow(id, membership: .init(group: "vendor", issuer: fixture.logins.issuer)) {
+        let membership = ClientRow.Membership(group: "vendor", issuer: fixture.logins.issuer)
+        try await fixture.installation.session().register(id, in: membership) {
             $0.authentication = "private_key_jwt"
-            $0.allowedScope = ["openid"]
-            $0.defaultScope = ["openid"]
         }
-        for statement in row.sql { try await sql.rows(statement) }
         try await fixture.installation.addKey(key, of: id)
         let signer = self
         _ = try await eventually("the broker knows the client") {

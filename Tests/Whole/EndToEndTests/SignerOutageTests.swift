@@ -10,19 +10,10 @@ import Testing
 /// The signer goes away under a running broker: no app loses its login.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct SignerOutageTests {
-    private func install() async throws -> (StubIdentityProvider, Installation, LoginFactory) {
-        let key = try TestKey(.es256, keyID: "idp")
-        let provider = try StubIdentityProvider(keys: [key])
-        let (installation, logins) = try await FaultFixture.install(
-            provider.issuer, key, on: try await PrivateCluster.shared)
-        return (provider, installation, logins)
-    }
-
     /// The signer is frozen, so that grants are committed whose answers cannot be made; then killed, and away for several
     /// grace periods. Apps retry the same token the whole time.
     @Test func aLongOutageUnderLoadCostsNoAppItsLogin() async throws {
-        let (provider, installation, logins) = try await install()
-        defer { withExtendedLifetime(provider) {} }
+        let (installation, logins) = try await FaultFixture.install()
         let signer = try await SignerProcess(installation)
         let grace = 1
         try await installation.withBroker(
@@ -66,8 +57,7 @@ struct SignerOutageTests {
 
     /// Enrolments, exchanges and refreshes work, and the broker has no key file.
     @Test func theBrokerHoldsNoKey() async throws {
-        let (provider, installation, logins) = try await install()
-        defer { withExtendedLifetime(provider) {} }
+        let (installation, logins) = try await FaultFixture.install()
         let family = try await installation.withBroker { broker in try await logins.family(at: broker) }
         let signer = try await SignerProcess(installation)
         try await installation.withBroker("with-signer", { $0.signer = signer.socket }) { broker in
@@ -86,8 +76,7 @@ struct SignerOutageTests {
     }
 
     @Test func anotherAccountIsTurnedAway() async throws {
-        let (provider, installation, _) = try await install()
-        defer { withExtendedLifetime(provider) {} }
+        let (installation, _) = try await FaultFixture.install()
         let signer = try await SignerProcess(installation, users: [geteuid() + 1])
         let broker = try installation.startBroker("stranger") { $0.signer = signer.socket }
         try await broker.untilAlive()

@@ -1,3 +1,4 @@
+import BrokerTesting
 import NativeSSO
 import Testing
 
@@ -85,19 +86,4 @@ extension GrantRegistryConformance {
             #expect(refreshes.count { $0.facts.effect == .revoked } <= 1)
         },
     ]
-
-    static func atOnce<Value: Sendable>(
-        _ count: Int, _ body: @escaping @Sendable () async throws -> Value
-    ) async throws -> [Value] {
-        try await atOnce(count) { _ in try await body() }
-    }
-
-    static func atOnce<Value: Sendable>(
-        _ count: Int, _ body: @escaping @Sendable (Int) async throws -> Value
-    ) async throws -> [Value] {
-        try await withThrowingTaskGroup(of: Value.self) { group in
-            for index in 0..<count { group.addTask { try await body(index) } }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
-    }
 }

@@ -1,3 +1,4 @@
+import BrokerTesting
 package import NativeSSO
 import Testing
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import BrokerHarness
 import Foundation
 import JOSE
+import PrivateCluster
 import StrictCoding
 
 /// A command with a run of its own.

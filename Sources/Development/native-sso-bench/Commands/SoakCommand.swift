@@ -5,10 +5,11 @@ struct SoakCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak", abstract: "Memory, descriptors and tables of a broker under a steady load for hours.",
         discussion: """
-            Half of the requests are repeated exchanges, half are refreshes. Each second one login comes and one ends; each \
-            minute a sweep deletes old ones. The run fails if the broker's resident memory grows by 1 MiB an hour or more, or \
-            the tables of sessions and grants, for each row, to 1.2 times their size or more. A run below half an hour judges \
-            neither.
+            Half of the requests are repeated exchanges, half are refreshes. Each second one login comes and one \
+            ends; each minute a sweep deletes old ones. The run fails if the broker's resident memory grows by 1 MiB \
+            an hour or more, or the tables of sessions and grants, for each row, to 1.2 times their size or more. It \
+            also fails if the broker has more descriptors at the end than after the first quarter. A run below half \
+            an hour judges none of this.
             """)
 
     @OptionGroup var options: LoadOptions

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import NIOCore
 import NIOSSL
+import PrivateCluster
 import StrictCoding
 
 /// What connections cost that do nothing, and what those that mean harm do to the others.

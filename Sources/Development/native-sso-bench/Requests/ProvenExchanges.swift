@@ -41,21 +41,13 @@ struct ProofKeys: Sendable {
         -> [[UInt8]]
     {
         let client = FormEncoder.encode([Parameter.clientID: app]) + [UInt8(ascii: "&")]
-        let portion = max(1, (count + 31) / 32)
-        let portions = try await withThrowingTaskGroup(of: (Int, [[UInt8]]).self) { group in
-            for start in stride(from: 0, to: count, by: portion) {
-                group.addTask {
-                    let heads = try (start..<min(start + portion, count)).map { index in
-                        let key = keys[(first + index) % keys.count]
-                        let proof = try TestProof(by: key, for: SampleApps.tokenEndpoint, at: now).signed()
-                        return TokenRequest.head(
-                            bodyLength: client.count + logins.formLength, fields: "DPoP: \(proof)\r\n") + client
-                    }
-                    return (start, heads)
-                }
+        return try await inPortions(of: count) { numbers in
+            try numbers.map { index in
+                let key = keys[(first + index) % keys.count]
+                let proof = try TestProof(by: key, for: SampleApps.tokenEndpoint, at: now).signed()
+                return TokenRequest.head(
+                    bodyLength: client.count + logins.formLength, fields: "DPoP: \(proof)\r\n") + client
             }
-            return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
-        return portions.sorted { $0.key < $1.key }.flatMap(\.value)
     }
 }

@@ -46,17 +46,9 @@ struct SignedLogins: Sendable {
 
     /// Signs their id_tokens, on all processors: with RS256 each takes a good part of a millisecond.
     static func make(_ logins: [Login], key: TestKey, at now: Int64) async throws -> SignedLogins {
-        let portion = max(1, (logins.count + 31) / 32)
-        let portions = try await withThrowingTaskGroup(of: (Int, [UInt8]).self) { group in
-            for start in stride(from: 0, to: logins.count, by: portion) {
-                group.addTask {
-                    let these = logins[start..<min(start + portion, logins.count)]
-                    return (start, try these.flatMap { try form($0, key: key, at: now) })
-                }
-            }
-            return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        let forms = try await inPortions(of: logins.count) { numbers in
+            try logins[numbers].flatMap { try form($0, key: key, at: now) }
         }
-        let forms = portions.sorted { $0.key < $1.key }.flatMap(\.value)
         guard !logins.isEmpty, forms.count.isMultiple(of: logins.count) else { throw UnequalLength() }
         return SignedLogins(count: logins.count, forms: forms, formLength: forms.count / logins.count)
     }
@@ -83,12 +75,23 @@ struct SignedLogins: Sendable {
     }
 }
 
-/// Requests to the token endpoint and to the other form endpoint.
+/// What the work makes of all numbers below `count`, in their order. All processors work, each on a portion at a time.
+func inPortions<Element: Sendable>(
+    of count: Int, _ work: @escaping @Sendable (Range<Int>) throws -> [Element]
+) async throws -> [Element] {
+    let size = max(1, (count + 31) / 32)
+    let portions = try await atOnce((count + size - 1) / size) { number in
+        try (number, work(number * size..<min((number + 1) * size, count)))
+    }
+    return portions.sorted { $0.0 < $1.0 }.flatMap { $0.1 }
+}
+
+/// Requests to the token endpoint.
 enum TokenRequest {
     /// - Parameter fields: More lines of the head, each with its end.
-    static func head(_ path: String = "/token", bodyLength: Int, fields: String = "") -> [UInt8] {
+    static func head(bodyLength: Int, fields: String = "") -> [UInt8] {
         Array(
-            ("POST \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+            ("POST /token HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
                 + "Content-Length: \(bodyLength)\r\n\(fields)\r\n").utf8)
     }
 }

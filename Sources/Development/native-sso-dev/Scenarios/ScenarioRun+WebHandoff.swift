@@ -1,3 +1,4 @@
+import BrokerHarness
 import Foundation
 import NativeSSOClient
 import OAuthWire
@@ -58,17 +59,13 @@ extension ScenarioRun {
     ) async throws -> TransportResponse {
         let secret = try String(contentsOfFile: description.layout.webAppSecret, encoding: .utf8)
         let client = BasicCredentials(clientID: SampleApp.web.clientID, clientSecret: Credential(secret))
-        let form: [(name: String, value: String)] = [
-            (Parameter.grantType, GrantType.tokenExchange.rawValue), (Parameter.subjectToken, code.secret),
-            (Parameter.subjectTokenType, TokenTypeURI.webHandoff.rawValue), (Parameter.handoffOrigin, origin),
-            (Parameter.handoffVerifier, verifier.text),
-        ]
+        let form = TokenForm.redemption(code.secret, verifier: verifier.text, origin: origin)
         return try await transport(of: .web).send(
             TransportRequest(
                 description.tokenEndpoint, method: "POST",
                 fields: [
                     ("Content-Type", "application/x-www-form-urlencoded"), ("Authorization", client.headerValue),
-                ], body: FormEncoder.encode(form)))
+                ], body: FormEncoder.encode(form.parameters)))
     }
 
     /// - Returns: The web app's access token, which is of the same session as the app's own tokens.

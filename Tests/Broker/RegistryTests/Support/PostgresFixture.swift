@@ -19,8 +19,7 @@ struct PostgresFixture: GrantRegistryFixture {
     /// A pool whose role may add a signing key and audit it, but cannot list the keys.
     func poolThatAddsKeysOnly() async throws -> ConnectionPool {
         let role = "adds_\(name)"
-        try await cluster.psql("CREATE ROLE \(role)")
-        try await cluster.allowLogin(role: role)
+        try await cluster.makeLogin(role: role)
         try await cluster.psql(
             """
             GRANT USAGE ON SCHEMA native_sso TO \(role);
@@ -155,9 +154,6 @@ struct PostgresFixture: GrantRegistryFixture {
         let pool = ConnectionPool(
             try TestDatabase.configuration(
                 cluster, database: name, user: PrivateCluster.superuser, connections: 1))
-        let result: Result<Void, any Error>
-        do { result = .success(try await body(pool)) } catch { result = .failure(error) }
-        await pool.shutdown()
-        try result.get()
+        try await ending { try await body(pool) } with: { await pool.shutdown() }
     }
 }

@@ -18,16 +18,13 @@ enum TestDatabase {
         let cluster = try await PrivateCluster.shared
         return try await cluster.withDatabase(template: migrated.value) { name in
             let fixture = try await fixture(of: name, overLanes: overLanes, gathersFrom: gathersFrom)
-            let result: Result<Value, any Error>
-            do {
-                result = .success(try await body(fixture))
-            } catch {
-                result = .failure(error)
+            return try await ending {
+                try await body(fixture)
+            } with: {
+                await fixture.lanes?.shutdown()
+                await fixture.service.shutdown()
+                await fixture.superuser.shutdown()
             }
-            await fixture.lanes?.shutdown()
-            await fixture.service.shutdown()
-            await fixture.superuser.shutdown()
-            return try result.get()
         }
     }
 
@@ -80,8 +77,7 @@ enum TestDatabase {
         let name = "native_sso_template"
         try await cluster.createDatabase(name)
         _ = try await Migrator(configuration(cluster, database: name, user: PrivateCluster.superuser)).up()
-        _ = try await cluster.psql("CREATE ROLE \(serviceRole) LOGIN IN ROLE native_sso_broker")
-        try await cluster.allowLogin(role: serviceRole)
+        try await cluster.makeLogin(role: serviceRole, "IN ROLE native_sso_broker")
         return name
     }
 }

@@ -60,9 +60,7 @@ extension ForeignProvider {
     }
 
     func token(_ form: [(name: String, value: String)]) async throws -> HTTPAnswer {
-        var request = HTTPRequest.token(form)
-        request.target = Self.paths.token
-        return try await send(request)
+        try await send(.token(form, to: Self.paths.token))
     }
 
     /// The user leaves at the provider's logout endpoint (RP-Initiated Logout §2).

@@ -106,17 +106,8 @@ struct ForeignProviderFixture<Provider: ForeignProvider> {
         try await HTTPRequest.token(TokenForm(form).parameters, to: "/revoke").send(to: backchannel)
     }
 
-    /// Refusals are written down by and by.
-    func auditedReason(of answer: HTTPAnswer) async throws -> String {
-        try await eventually("the refusal is audited") {
-            try await sql.rows(
-                "SELECT reason FROM native_sso.audit_event WHERE request_id = '\(answer["X-Request-Id"] ?? "")'"
-            ).first
-        }
-    }
-
     func isRefused(_ answer: HTTPAnswer, for reason: String) async throws {
         #expect(answer.error == "invalid_grant", "\(answer.text)")
-        #expect(try await auditedReason(of: answer) == reason)
+        #expect(try await sql.auditedReason(of: answer.requestID) == reason)
     }
 }

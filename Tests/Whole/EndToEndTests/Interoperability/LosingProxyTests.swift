@@ -17,20 +17,13 @@ struct LosingProxyTests {
     private static let refreshes = 12
 
     @Test func noHonestUserIsLoggedOut() async throws {
-        let key = try TestKey(.es256, keyID: "idp")
-        let (installation, logins) = try await FaultFixture.install(
-            BrokerConfiguration.Provider("https://idp.example.test", keys: .file([key])), key,
-            on: try await PrivateCluster.shared)
-        let broker = try installation.startBroker()
-        try await broker.untilReady()
+        let (installation, logins) = try await FaultFixture.install()
+        let broker = try await installation.startBroker().ready()
         let proxy = try await LosingProxy(to: broker.publicPort)
 
-        let held = try await withThrowingTaskGroup(of: String.self) { group in
-            for number in 0..<Self.users {
-                let profile = NativeProfile.allCases[number % NativeProfile.allCases.count]
-                group.addTask { try await Self.use(logins, profile, through: proxy) }
-            }
-            return try await group.reduce(into: []) { $0.append($1) }
+        let held = try await atOnce(Self.users) { number in
+            let profile = NativeProfile.allCases[number % NativeProfile.allCases.count]
+            return try await Self.use(logins, profile, through: proxy)
         }
 
         // Every request took one answer that arrived. Of three answers, one was lost.

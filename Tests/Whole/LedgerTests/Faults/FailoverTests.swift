@@ -1,5 +1,6 @@
-import PrivateCluster
 import BrokerHarness
+import BrokerTesting
+import PrivateCluster
 import Testing
 
 extension ReplicationFaults {
@@ -120,7 +121,7 @@ extension ReplicationFaults {
             try await fixture.rows("SELECT native_sso.end_sessions(ARRAY(\(session)), 'test', 'test', NULL)")
 
             try await pair.standby.resume()
-            let answers = try await fixture.atOnce(64, logins.refresh(family.refreshToken), at: broker)
+            let answers = try await atOnce(64) { try await broker.token(logins.refresh(family.refreshToken)) }
             #expect(answers.allSatisfy { $0.outcome == .refused || $0.isOutage }, "\(answers.map(\.status))")
             try await pair.rejoin()
             await broker.process.terminate()

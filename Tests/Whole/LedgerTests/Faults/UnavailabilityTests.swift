@@ -1,5 +1,6 @@
-import PrivateCluster
 import BrokerHarness
+import BrokerTesting
+import PrivateCluster
 import Testing
 
 extension ReplicationFaults {
@@ -12,7 +13,7 @@ extension ReplicationFaults {
             let primary = await fixture.pair.primary
             try await primary.suspend()
             let began = ContinuousClock.now
-            let answers = try await fixture.atOnce(8, logins.refresh(family.refreshToken), at: broker)
+            let answers = try await atOnce(8) { try await broker.token(logins.refresh(family.refreshToken)) }
             #expect(ContinuousClock.now - began < ReplicationFaults.deadline)
             #expect(answers.allSatisfy { $0.isOutage }, "\(answers.map(\.status))")
             #expect(try await broker.readiness() == 503)
@@ -36,7 +37,7 @@ extension ReplicationFaults {
             let command = Task { (status: try await fixture.end(other.login), at: ContinuousClock.now) }
             for _ in 1...2 {
                 let began = ContinuousClock.now
-                let answers = try await fixture.atOnce(8, logins.refresh(family.refreshToken), at: broker)
+                let answers = try await atOnce(8) { try await broker.token(logins.refresh(family.refreshToken)) }
                 #expect(ContinuousClock.now - began < ReplicationFaults.deadline)
                 #expect(answers.allSatisfy { $0.isOutage }, "\(answers.map(\.status))")
             }
@@ -110,7 +111,7 @@ extension ReplicationFaults {
                     """)
             }
             try await limit(2)
-            let answers = try await fixture.atOnce(8, logins.refresh(family.refreshToken), at: broker)
+            let answers = try await atOnce(8) { try await broker.token(logins.refresh(family.refreshToken)) }
             #expect(answers.allSatisfy { $0.status == 200 || $0.isOutage }, "\(answers.map(\.status))")
 
             try await limit(0)
@@ -128,16 +129,6 @@ extension ReplicationFaults {
             #expect(try await broker.token(logins.refresh(family.refreshToken)).status == 200)
             #expect(try await fixture.state(of: family.login) == "2|f")
             await broker.process.terminate()
-        }
-    }
-}
-
-extension ReplicatedFixture {
-    /// Sends one request over several connections at once.
-    func atOnce(_ count: Int, _ form: TokenForm, at broker: Broker) async throws -> [HTTPAnswer] {
-        try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
-            for _ in 0..<count { group.addTask { try await broker.token(form) } }
-            return try await group.reduce(into: []) { $0.append($1) }
         }
     }
 }

@@ -31,11 +31,7 @@ struct AppFixture: Sendable {
         installation = try await install(configuration)
         let sql = try installation.session()
         for app in [Self.source] + Self.targets {
-            let row = ClientRow(app, membership: .init(group: "vendor", issuer: issuer)) {
-                $0.allowedScope = ["openid", "profile"]
-                $0.defaultScope = ["openid"]
-            }
-            for statement in row.sql { try await sql.rows(statement) }
+            try await sql.register(app, in: .init(group: "vendor", issuer: issuer))
         }
     }
 
@@ -51,9 +47,7 @@ struct AppFixture: Sendable {
 
     /// One that is ready.
     func startBroker(_ name: String = "broker") async throws -> Broker {
-        let broker = try installation.startBroker(name)
-        try await broker.untilReady()
-        return broker
+        try await installation.startBroker(name).ready()
     }
 
     /// What the database holds, wherever it is now.

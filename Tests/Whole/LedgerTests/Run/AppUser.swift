@@ -81,11 +81,8 @@ struct AppUser {
     private mutating func race(_ family: inout HeldFamily) async throws -> Bool {
         guard let act = family.pending else { return false }
         let copy = family
-        let answers = try await withThrowingTaskGroup(of: Wire.Knowledge.self) { group in
-            for broker in run.wire.brokers.indices {
-                group.addTask { [self] in try await deliver(act, copy, to: broker, .arrives) }
-            }
-            return try await group.reduce(into: []) { $0.append($1) }
+        let answers = try await atOnce(run.wire.brokers.count) { [self] in
+            try await deliver(act, copy, to: $0, .arrives)
         }
         // Successes come last: they settle the requests that had no answer.
         var isAlive = true

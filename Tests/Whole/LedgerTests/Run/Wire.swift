@@ -32,7 +32,7 @@ struct Wire: Sendable {
             if fate == .losesApp {
                 connection.abort()
             } else if let answer = try await connection.receive() {
-                (outcome, request) = (answer.outcome, answer["X-Request-Id"] ?? "")
+                (outcome, request) = (answer.outcome, answer.requestID)
             }
         } catch HTTPFailure.refused {
             isSettled = true  // nobody was there
