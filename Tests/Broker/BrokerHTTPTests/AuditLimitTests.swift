@@ -42,7 +42,8 @@ struct AuditLimitTests {
         let keys = SoftwareMACKeys()
         func token(_ grant: UInt64, _ generation: Int32) async throws -> Credential {
             Credential(
-                try await RefreshToken(grantID: UniqueID(high: 7, low: grant), generation: generation).encoded(by: keys).value
+                try await RefreshToken(grantID: UniqueID(high: 7, low: grant), generation: generation).encoded(by: keys)
+                    .value
             )
         }
         var admitted = 0

@@ -54,7 +54,11 @@ func withGate<Value>(
     _ database: String, key: Int64 = 7, cluster: PrivateCluster? = nil, _ body: (Gate) async throws -> Value
 ) async throws -> Value {
     let gate = try await Gate(database: database, key: key, cluster: cluster)
-    return try await ending { try await body(gate) } with: { await gate.close() }
+    return try await ending {
+        try await body(gate)
+    } with: {
+        await gate.close()
+    }
 }
 
 /// Limits that no test reaches.

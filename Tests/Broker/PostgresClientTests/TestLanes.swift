@@ -10,7 +10,11 @@ func withLanes<Value>(
     let cluster = try await PrivateCluster.shared
     return try await cluster.withDatabase { database in
         let lanes = try await cluster.lanes(database: database, count, configure)
-        return try await ending { try await body(lanes, database) } with: { await lanes.shutdown() }
+        return try await ending {
+            try await body(lanes, database)
+        } with: {
+            await lanes.shutdown()
+        }
     }
 }
 

@@ -9,7 +9,11 @@ func withPool<Value>(
     let cluster = try await PrivateCluster.shared
     return try await cluster.withDatabase { database in
         let pool = try await cluster.pool(database: database, size: size, configure)
-        return try await ending { try await body(pool, database) } with: { await pool.shutdown() }
+        return try await ending {
+            try await body(pool, database)
+        } with: {
+            await pool.shutdown()
+        }
     }
 }
 

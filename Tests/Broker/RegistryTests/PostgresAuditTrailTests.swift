@@ -1,6 +1,7 @@
 import Glibc
 import NativeSSO
 import PostgresClient
+import PrivateCluster
 import Registry
 import Synchronization
 import Testing

@@ -241,7 +241,8 @@ struct PostgresCodeRegisterTests {
     func isClosed() async throws {
         try await withRegister { database, _ in
             for statement in [CodeSQL.answers, CodeSQL.erase] {
-                #expect(try await database.service.refusal(of: statement)?.code == "42501", "\(statement.text)")
+                let refused = try await database.service.refusal(of: statement)
+                #expect(refused?.code == "42501", "\(statement.text)")
             }
         }
     }

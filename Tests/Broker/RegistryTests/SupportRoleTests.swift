@@ -17,7 +17,11 @@ import Testing
             let desk = ConnectionPool(
                 try TestDatabase.configuration(
                     database.cluster, database: database.name, user: "support_desk", connections: 1))
-            try await ending { try await body(database, world, desk) } with: { await desk.shutdown() }
+            try await ending {
+                try await body(database, world, desk)
+            } with: {
+                await desk.shutdown()
+            }
         }
     }
 

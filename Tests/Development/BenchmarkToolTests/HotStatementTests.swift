@@ -42,7 +42,11 @@ import Testing
             try await Population.insert(0..<10, idle: "0 seconds", database: database, on: cluster)
             let pool = ConnectionPool(configuration)
             let fixture = Fixture(cluster: cluster, database: database, pool: pool, configuration: configuration)
-            try await ending { try await body(fixture) } with: { await pool.shutdown() }
+            try await ending {
+                try await body(fixture)
+            } with: {
+                await pool.shutdown()
+            }
         }
         try await cluster.close()
     }

@@ -86,7 +86,7 @@ extension Faults {
             let calls = fixture.provider.codeCalls.count
             let answers = try await atOnce(20) { number in
                 let broker = number.isMultiple(of: 2) ? fixture.broker : fixture.replica
-                return try await eventually("an answer") {
+                return try await eventually("an answer") { () -> HTTPAnswer? in
                     let answer = try await broker.token(form)
                     guard answer.status != 503 else {
                         #expect(answer["Retry-After"] == "1" && answer.error == "temporarily_unavailable")

@@ -74,13 +74,13 @@ package final class SignerClient: Sendable {
         while let (socket, octets) = next() {
             let sent = socket.writeNow(octets)
             // The signer is slower than this broker: wait elsewhere.
-            if sent < octets.count { return writing.async { [self] in write(octets[sent...], to: socket) } }
+            if sent < octets.count { return writing.async { [self] in write(octets, from: sent, to: socket) } }
         }
     }
 
-    private func write(_ octets: ArraySlice<UInt8>, to socket: SignerSocket) {
-        if !socket.write(octets) { socket.end() }
-        while let (socket, octets) = next() { if !socket.write(octets[...]) { socket.end() } }
+    private func write(_ octets: [UInt8], from start: Int = 0, to socket: SignerSocket) {
+        if !socket.write(octets, from: start) { socket.end() }
+        while let (socket, octets) = next() { if !socket.write(octets) { socket.end() } }
     }
 
     private func next() -> (SignerSocket, [UInt8])? {
@@ -118,7 +118,7 @@ package final class SignerClient: Sendable {
         var greeting: [UInt8] = []
         SignerProtocol.append(frame: SignerProtocol.greeting, [SignerProtocol.version], to: &greeting)
         // A signer that turns this broker away may have closed already, after it said why: read that.
-        _ = socket.write(greeting[...])
+        _ = socket.write(greeting)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
         defer { unsafe buffer.deallocate() }
         var frames = FrameReader()

@@ -89,7 +89,9 @@ final class SignerKeys: Sendable {
         let loaded: Loaded
         do throws(KeyError) { loaded = try await load(record, request.key) } catch { return failed(error, record) }
         guard request.operation == .load else {
-            switch await use(loaded, request, user).result { case .success(let answer): return answer }
+            switch await use(loaded, request, user).result {
+            case .success(let answer): return answer
+            }
         }
         switch loaded.key {
         case .signing(let signing, _): return Answer(.done, signing.publicKey.json.octets)

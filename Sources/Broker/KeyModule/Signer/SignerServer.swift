@@ -81,7 +81,7 @@ package final class SignerServer: Sendable {
         SignerProtocol.append(
             frame: SignerProtocol.greeting, [SignerProtocol.version], Array(reason.utf8), to: &octets)
         socket.limit(SignerSocket.sending, seconds: 1)
-        _ = socket.write(octets[...])
+        _ = socket.write(octets)
     }
 }
 
@@ -133,7 +133,7 @@ private final class SignerConnection: Sendable {
                 let half = requests.partition { $0.operation == .sign }
                 for part in [requests[..<half], requests[half...]] {
                     for request in part { answer(request, &answers) }
-                    guard answers.isEmpty || socket.write(answers[...]) else { return "it does not read the answers" }
+                    guard answers.isEmpty || socket.write(answers) else { return "it does not read the answers" }
                     answers = []
                 }
             }
@@ -161,12 +161,14 @@ private final class SignerConnection: Sendable {
             }
             Task { [self] in
                 let answer: SignerKeys.Answer
-                switch await rest() { case .success(let made): answer = made }
+                switch await rest() {
+                case .success(let made): answer = made
+                }
                 waiting.subtract(1, ordering: .relaxed)
                 writing.async { [self] in
                     var answers: [UInt8] = []
                     append(answer, to: request, &answers)
-                    if !socket.write(answers[...]) { socket.end() }
+                    if !socket.write(answers) { socket.end() }
                 }
             }
         }

@@ -105,16 +105,18 @@ final class SignerSocket: Sendable {
     }
 
     /// Whether the connection took all octets within the limit of time.
-    func write(_ octets: ArraySlice<UInt8>) -> Bool { sent(octets, Int32(MSG_NOSIGNAL)) == octets.count }
+    func write(_ octets: [UInt8], from start: Int = 0) -> Bool {
+        send(octets, from: start, Int32(MSG_NOSIGNAL)) == octets.count
+    }
 
     /// How many octets the connection took without a wait.
-    func writeNow(_ octets: [UInt8]) -> Int { sent(octets[...], Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) }
+    func writeNow(_ octets: [UInt8]) -> Int { send(octets, from: 0, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) }
 
-    private func sent(_ octets: ArraySlice<UInt8>, _ flags: Int32) -> Int {
-        var sent = 0
+    private func send(_ octets: [UInt8], from start: Int, _ flags: Int32) -> Int {
+        var sent = start
         while sent < octets.count {
             let count = unsafe octets.withUnsafeBytes {
-                unsafe send(number, $0.baseAddress?.advanced(by: sent), $0.count - sent, flags)
+                unsafe Glibc.send(number, $0.baseAddress?.advanced(by: sent), $0.count - sent, flags)
             }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { break }

@@ -154,6 +154,10 @@ struct PostgresFixture: GrantRegistryFixture {
         let pool = ConnectionPool(
             try TestDatabase.configuration(
                 cluster, database: name, user: PrivateCluster.superuser, connections: 1))
-        try await ending { try await body(pool) } with: { await pool.shutdown() }
+        try await ending {
+            try await body(pool)
+        } with: {
+            await pool.shutdown()
+        }
     }
 }
