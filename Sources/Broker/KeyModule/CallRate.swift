@@ -41,8 +41,7 @@ final class CallRate<Name: Hashable & Sendable>: Sendable {
     private func present(_ bucket: Bucket?) -> Bucket {
         var bucket = bucket ?? Bucket()
         let now = ContinuousClock.now
-        let (seconds, attoseconds) = (now - bucket.at).components
-        bucket.level = max(0, bucket.level - (Double(seconds) + Double(attoseconds) / 1e18) * perSecond)
+        bucket.level = max(0, bucket.level - (now - bucket.at) / .seconds(1) * perSecond)
         bucket.at = now
         return bucket
     }

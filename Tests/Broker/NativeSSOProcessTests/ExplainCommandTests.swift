@@ -40,6 +40,7 @@ struct ExplainCommandTests {
                 let event = try #require(try await events(answer.requestID, installation).first)
                 #expect(event.string("kind") == kind && event.string("trace_id") == trace)
                 #expect(try await installation.succeed("explain", answer.requestID).contains("Trace \(trace)"))
+                #expect(try await installation.succeed("audit", "search", trace).contains(answer.requestID))
             }
         }
     }

@@ -31,16 +31,17 @@ final class SignerKeys: Sendable {
 
         let record: KeyRecord
         let key: Key
+        let uses: Uses
     }
 
-    private struct Use: Hashable {
-        let user: UInt32
-        let name: [UInt8]
+    /// Of one key, by account. It stays when the key is loaded again.
+    private final class Uses: Sendable {
+        let counts = Mutex<[UInt32: Int64]>([:])
     }
 
     private struct State {
         var keys: [[UInt8]: Loaded] = [:]
-        var counts: [Use: Int64] = [:]
+        var uses: [[UInt8]: Uses] = [:]
     }
 
     private let provider: any KeyProvider
@@ -65,11 +66,10 @@ final class SignerKeys: Sendable {
     }
 
     var counts: [SignerCount] {
-        state.withLock { state in
-            state.counts.compactMap { use, count in
-                SignerProtocol.record(named: use.name).map {
-                    SignerCount(user: use.user, kid: $0.kid, use: $0.use, count: count)
-                }
+        state.withLock { $0.uses }.flatMap { name, uses in
+            guard let record = SignerProtocol.record(named: name) else { return [SignerCount]() }
+            return uses.counts.withLock { $0 }.map { user, count in
+                SignerCount(user: user, kid: record.kid, use: record.use, count: count)
             }
         }
     }
@@ -114,7 +114,7 @@ final class SignerKeys: Sendable {
         return made.then { [self] result in
             switch result {
             case .success(let octets):
-                state.withLock { $0.counts[Use(user: user, name: request.key), default: 0] += 1 }
+                loaded.uses.counts.withLock { $0[user, default: 0] += 1 }
                 return .success(Answer(.done, octets))
             case .failure(let error): return .success(failed(error, loaded.record))
             }
@@ -129,12 +129,13 @@ final class SignerKeys: Sendable {
             } else {
                 key = .mac(try await provider.macKey(record))
             }
-            let loaded = Loaded(record: record, key: key)
-            state.withLock { state in
+            return state.withLock { state in
                 if state.keys.count >= Self.mostKeys { state.keys = [:] }
-                state.keys[name] = loaded
+                let uses = state.uses[name] ?? Uses()
+                let loaded = Loaded(record: record, key: key, uses: uses)
+                (state.uses[name], state.keys[name]) = (uses, loaded)
+                return loaded
             }
-            return loaded
         } catch {
             // A key that was removed signs no more.
             if !error.isOutage { state.withLock { state in state.keys[name] = nil } }

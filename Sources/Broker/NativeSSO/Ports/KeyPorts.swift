@@ -76,10 +76,12 @@ package enum Pending<Value: Sendable, Failure: Error>: Sendable {
     case done(Result<Value, Failure>)
     case coming(@Sendable () async -> Result<Value, Failure>)
 
+    @inlinable
     package init(catching body: () throws(Failure) -> Value) {
         do throws(Failure) { self = .done(.success(try body())) } catch { self = .done(.failure(error)) }
     }
 
+    @inlinable
     package var result: Result<Value, Failure> {
         get async {
             switch self {
@@ -89,11 +91,13 @@ package enum Pending<Value: Sendable, Failure: Error>: Sendable {
         }
     }
 
+    @inlinable
     package var value: Value {
         get async throws(Failure) { try await result.get() }
     }
 
     /// What `finish` makes of the result, as soon as it is there.
+    @inlinable
     package func then<Other, OtherFailure>(
         _ finish: @escaping @Sendable (Result<Value, Failure>) -> Result<Other, OtherFailure>
     ) -> Pending<Other, OtherFailure> {

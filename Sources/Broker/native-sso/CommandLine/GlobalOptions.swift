@@ -1,6 +1,5 @@
 import ArgumentParser
 import FoundationEssentials
-import Synchronization
 
 /// The options of every command, before or after its name.
 struct GlobalOptions: ParsableArguments {
@@ -17,19 +16,15 @@ struct GlobalOptions: ParsableArguments {
 
     static let standardFile = "/etc/native-sso/native-sso.yaml"
 
-    /// A command may read a part of the configuration more than once.
-    private static let warned = Mutex<Set<ConfigurationProblem>>([])
-
     /// Reads what `part` takes of the configuration, so that a command needs no more than it uses. Prints each warning
-    /// on standard error, once in a process.
+    /// on standard error.
     /// - Parameter openingFiles: Whether the files that the part names are opened, such as that of a password.
     func read<Part>(
         openingFiles: Bool = true, _ part: (Section) -> Part?
     ) throws(ConfigurationError) -> Part {
         let (value, warnings) = try ConfigurationReader.read(
             file: config, environment: ProcessInfo.processInfo.environment, openingFiles: openingFiles, part)
-        let fresh = Self.warned.withLock { warned in warnings.filter { warned.insert($0).inserted } }
-        output.warn(fresh.map { $0.line(file: config, isWarning: true) })
+        output.warn(warnings.map { $0.line(file: config, isWarning: true) })
         return value
     }
 
