@@ -64,7 +64,8 @@ package final class KeyRing: Sendable {
 
     func checkNotSuspended(_ kid: String) throws(PortError) {
         guard suspended.withLock({ $0.contains(kid) }) else { return }
-        throw .outage(Outage(.keyModule, "the key \(kid) is suspended; to let it sign: native-sso key resume -- \(kid)"))
+        throw .outage(
+            Outage(.keyModule, "the key \(kid) is suspended; to let it sign: native-sso key resume -- \(kid)"))
     }
 
     /// Whether all active and published keys of the registry were ever loaded at the same time.

@@ -12,6 +12,7 @@ package protocol TokenSigner: Sendable {
 }
 
 extension TokenSigner {
+    /// The same, waited for.
     package func sign(payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm) async throws(PortError) -> String {
         try await beginSigning(payload, type: type, algorithm: algorithm).value
     }
@@ -38,6 +39,7 @@ package protocol RefreshTokenAuthenticator: Sendable {
 }
 
 extension RefreshTokenAuthenticator {
+    /// The same, waited for.
     package func tag(_ message: [UInt8], keyID: UInt8) async throws(PortError) -> [UInt8]? {
         try await beginTag(message, keyID: keyID).value
     }
@@ -91,6 +93,7 @@ package enum Pending<Value: Sendable, Failure: Error>: Sendable {
         }
     }
 
+    /// The same; a failure is thrown.
     @inlinable
     package var value: Value {
         get async throws(Failure) { try await result.get() }
