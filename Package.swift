@@ -306,7 +306,8 @@ let package = Package(
         .testTarget(
             name: "KeyModuleTests",
             dependencies: [
-                "KeyModule", "BrokerHarness", "ChildProcesses", "NativeSSO", "JOSE", "StrictCoding", .crypto, .jwtKit,
+                "KeyModule", "BrokerHarness", "BrokerTesting", "ChildProcesses", "NativeSSO", "JOSE", "StrictCoding", .crypto,
+                .jwtKit,
             ],
             path: "Tests/Broker/KeyModuleTests",
             swiftSettings: strict),

@@ -129,21 +129,20 @@ struct TokenSigning: Sendable {
     func begin(_ payload: [UInt8], type: JWTType) -> Pending<String, KeyError> {
         let header = headers[type] ?? Self.header(key.algorithm, type, kid)
         var input: [UInt8] = []
-        input.reserveCapacity(header.count + payload.count * 4 / 3 + Self.room)
+        input.reserveCapacity(header.count + payload.count * 4 / 3 + 4)
         input.append(contentsOf: header)
         Base64URL.append(payload, to: &input)
         return key.beginSignature(over: input).then { [input] result in
             result.map { signature in
-                var token = input
+                var token: [UInt8] = []
+                token.reserveCapacity(input.count + signature.count * 4 / 3 + 5)
+                token += input
                 token.append(UInt8(ascii: "."))
                 Base64URL.append(signature, to: &token)
                 return String(decoding: token, as: UTF8.self)
             }
         }
     }
-
-    /// In octets: the dots and the signature of a 3072-bit RSA key.
-    private static let room = 520
 
     /// The JOSE header in base64url, followed by a dot.
     static func header(_ algorithm: KeyAlgorithm, _ type: JWTType, _ kid: String) -> [UInt8] {

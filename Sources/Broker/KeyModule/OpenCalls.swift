@@ -79,7 +79,7 @@ final class OpenCalls<Failure: Error>: Sendable {
     }
 
     /// Ends calls at their deadlines, while `owner` lives.
-    /// - Parameter report: Called when calls ended without an answer.
+    /// - Parameter report: Called when somebody waited in vain.
     func watch<Owner: AnyObject & Sendable>(for owner: Owner, _ report: @escaping @Sendable (Owner) -> Void) {
         DispatchQueue.global().asyncAfter(deadline: .now() + Self.look) { [self, weak owner] in
             guard let owner else { return }
@@ -93,9 +93,9 @@ final class OpenCalls<Failure: Error>: Sendable {
         let ended = state.withLock { state in
             let ended = state.calls.filter { $0.value.deadline <= now }
             for number in ended.keys { state.calls[number] = nil }
-            return ended.values.filter { $0.answer == nil }
+            return ended.values.compactMap(\.waiting)
         }
-        for call in ended { call.waiting?.resume(returning: .failure(late)) }
+        for waiting in ended { waiting.resume(returning: .failure(late)) }
         return !ended.isEmpty
     }
 }

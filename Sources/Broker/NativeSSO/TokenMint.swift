@@ -30,12 +30,13 @@ package struct TokenMint: Sendable {
         let (client, device) = (asked.request.client, asked.request.device)
         let claims = try claims(asked, grant, in: session, at: now)
         guard let sessionID = asked.idToken.sessionID else { throw .broken("an exchange of an id_token without sid") }
+        let idToken =
+            client.issuesIDToken
+            ? claims.siblingIDToken(in: sessionID, on: device, hashFunction: try hashFunction(for: client)) : nil
         return try await answer(
             asked, claims,
             refreshToken: asked.request.hasRefreshToken ? refreshToken(grant.id, grant.generation) : nil,
-            idToken: client.issuesIDToken
-                ? claims.siblingIDToken(in: sessionID, on: device, hashFunction: try hashFunction(for: client))
-                : nil)
+            idToken: idToken)
     }
 
     /// The answer to the redemption of a hand-off. It has no refresh token, so that a second browser does not take the
@@ -69,10 +70,12 @@ package struct TokenMint: Sendable {
         let client = asked.request.client
         let signed = idToken.map { sign($0, .idToken, for: client) }
         let accessToken = sign(claims.json, .accessToken, for: client)
+        // What was begun is waited for, so that every signature is counted.
+        let (first, second, third) = (await accessToken.result, await refreshToken?.result, await signed?.result)
         return TokenAnswer(
-            accessToken: try await accessToken.value, issued: .accessToken, isBound: claims.key != nil,
+            accessToken: try first.get(), issued: .accessToken, isBound: claims.key != nil,
             expiresIn: claims.expiresAt.since(claims.issuedAt), scope: claims.scope.description,
-            refreshToken: try await refreshToken?.value, idToken: try await signed?.value)
+            refreshToken: try second?.get(), idToken: try third?.get())
     }
 
     /// The answer to a refresh: the successor of the presented token. RFC 6749 §6.
@@ -95,9 +98,10 @@ package struct TokenMint: Sendable {
             copied: family.claims.only(client.copiedClaims))
         let refreshToken = refreshToken(asked.token.grantID, successor)
         let accessToken = sign(claims.json, .accessToken, for: client)
+        let (first, second) = (await accessToken.result, await refreshToken.result)
         return TokenAnswer(
-            accessToken: try await accessToken.value, isBound: key != nil, expiresIn: claims.expiresAt.since(now),
-            scope: scope.description, refreshToken: try await refreshToken.value)
+            accessToken: try first.get(), isBound: key != nil, expiresIn: claims.expiresAt.since(now),
+            scope: scope.description, refreshToken: try second.get())
     }
 
     /// The answer to an enrolment. The id_token expires with the IdP's id_token or with the session, whichever is

@@ -70,9 +70,9 @@ package final class PostgresAuditTrail: AuditTrail {
             do throws(PostgresError) {
                 _ = try await database.query(AuditStatements.record, AuditStatements.parameters(batch))
             } catch .server(let state, _, _) where state.isDataException || state.isConstraintViolation {
-                // The database would refuse it again. The others of the batch must not wait for it.
-                guard size == 1 else {
-                    size = 1
+                // The database would refuse it again. The others of the batch must not wait for it: look for it by halves.
+                guard batch.count == 1 else {
+                    size = batch.count / 2
                     continue
                 }
                 onLoss(1)

@@ -90,12 +90,15 @@ const char *ctoken_sign(const char *module, const char *label, const char *pin, 
     long long start = processor();
     struct loop loops[64];
     pthread_t ids[64];
+    const char *failed = 0;
     if (threads < 1 || threads > 64) return "threads";
     for (int i = 0; i < threads; i++) {
         loops[i] = (struct loop){f, slots[found], name, mechanism, 0, start, seconds, 0};
-        if (pthread_create(&ids[i], 0, run, &loops[i])) return "pthread_create";
+        if (pthread_create(&ids[i], 0, run, &loops[i])) {
+            failed = "pthread_create";
+            threads = i;
+        }
     }
-    const char *failed = 0;
     result->count = 0;
     for (int i = 0; i < threads; i++) {
         pthread_join(ids[i], 0);

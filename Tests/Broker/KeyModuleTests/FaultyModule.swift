@@ -1,5 +1,7 @@
+import BrokerTesting
 import ChildProcesses
 import Foundation
+import JOSE
 @testable import KeyModule
 import NativeSSO
 import Testing
@@ -9,6 +11,8 @@ import Testing
 final class FaultyModule: Sendable {
     enum Fault: String, Sendable {
         case lockedPIN, slow, removed, noMechanism
+        /// The next session that signs.
+        case hangs
     }
 
     let path: String
@@ -34,6 +38,9 @@ final class FaultyModule: Sendable {
 
     func fail(with fault: Fault?) throws { try directory.write((fault?.rawValue ?? "").utf8, to: "fault") }
 
+    /// How often a PIN was tried with ``Fault/lockedPIN``.
+    var tries: Int { get throws { try directory.read("fault.tries").count } }
+
     private static let source = """
         #include <dlfcn.h>
         #include <fcntl.h>
@@ -53,12 +60,20 @@ final class FaultyModule: Sendable {
             return count > 0 && strcmp(text, name) == 0;
         }
         static ck_rv_t login(ck_session_handle_t s, ck_user_type_t u, unsigned char *pin, unsigned long count) {
-            return fails("lockedPIN") ? CKR_PIN_LOCKED : real->C_Login(s, u, pin, count);
+            if (!fails("lockedPIN")) return real->C_Login(s, u, pin, count);
+            int file = open(FAULT ".tries", O_WRONLY | O_CREAT | O_APPEND, 0600);
+            if (file >= 0 && write(file, "t", 1) == 1) close(file);
+            return CKR_PIN_LOCKED;
         }
         static ck_rv_t begin(ck_session_handle_t s, struct ck_mechanism *m, ck_object_handle_t key) {
             return fails("noMechanism") ? CKR_MECHANISM_INVALID : real->C_SignInit(s, m, key);
         }
         static ck_rv_t sign(ck_session_handle_t s, unsigned char *d, unsigned long n, unsigned char *r, unsigned long *c) {
+            static ck_session_handle_t stuck;
+            if (fails("hangs")) {
+                if (!stuck) stuck = s;
+                while (stuck == s && fails("hangs")) usleep(1000);
+            }
             if (fails("removed")) return CKR_DEVICE_REMOVED;
             if (fails("slow")) usleep(100000);
             return real->C_Sign(s, d, n, r, c);
@@ -133,6 +148,32 @@ struct TokenFaultTests {
             Token(module.settings(soft)), files: FileKeyProvider(directory: directory.path))
         await #expect(throws: KeyError.token(.severalKeys(label: label))) { try await other.signingKey(made) }
         #expect(KeyError.token(.severalKeys(label: label)).description.contains("remove all but one"))
+    }
+
+    @Test func `a session that hangs draws no calls from the others`() async throws {
+        let record = KeyRecord.of(try await provider.generateSigningKey(.es256, modulusBits: 0), .accessToken)
+        let key = try await provider.signingKey(record)
+        for _ in 0..<32 { _ = try await key.signature(over: [1]) }
+        try module.fail(with: .hangs)
+        let hanging = key.beginSignature(over: [2])
+        let start = ContinuousClock.now
+        // Longer than a quick batch.
+        while ContinuousClock.now - start < .milliseconds(50) { await Task.yield() }
+        let answers = try await atOnce(32) { try await key.signature(over: [3]) }
+        #expect(answers.allSatisfy { key.publicKey.verifies($0, of: [3], algorithm: .es256) })
+        #expect(ContinuousClock.now - start < .seconds(4), "none waited for the deadline")
+        try module.fail(with: nil)
+        #expect(key.publicKey.verifies(try await hanging.value, of: [2], algorithm: .es256))
+    }
+
+    @Test func `of several sessions one tries a wrong PIN`() async throws {
+        let wrong = Token(TokenSettings(module: module.path, token: soft.label, pin: "0000", sessions: 4))
+        let provider = TokenKeyProvider(wrong, files: FileKeyProvider(directory: directory.path))
+        try module.fail(with: .lockedPIN)
+        _ = try await atOnce(16) {
+            await #expect(throws: KeyError.token(.lockedPIN)) { try await provider.generateDeviceKey() }
+        }
+        #expect(try module.tries == 1)
     }
 
     @Test func `goes away and comes back`() async throws {

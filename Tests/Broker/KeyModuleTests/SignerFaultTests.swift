@@ -112,6 +112,20 @@ struct SignerFaultTests {
         #expect(patient.publicKey.verifies(signature, of: message, algorithm: .es256))
     }
 
+    @Test func `a call that was begun and dropped ends no connection`() async throws {
+        let signer = try TestSigner()
+        try signer.start()
+        let client = SignerClient(socket: signer.socket, deadline: .milliseconds(300))
+        let record = KeyRecord.of(try await signer.maker.generateRefreshTokenKey(id: 1), .refreshToken)
+        let key = try await SignerKeyProvider(client).macKey(record)
+        _ = key.beginTag(Array("nsr1.".utf8))
+        let start = ContinuousClock.now
+        while ContinuousClock.now - start < .milliseconds(800) { await Task.yield() }
+        #expect(client.failure == nil)
+        #expect(try await key.tag(Array("nsr1.".utf8)).count == 32)
+        #expect(!signer.lines.contains { $0.contains("disconnected") })
+    }
+
     @Test func `another account is turned away, and told why`() async throws {
         let signer = try TestSigner()
         try signer.start(users: [geteuid() + 1])

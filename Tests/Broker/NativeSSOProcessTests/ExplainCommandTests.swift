@@ -306,6 +306,11 @@ struct ExplainCommandTests {
             #expect(text.contains("hand-off  yes: app2 has handoff bearer"), "\(text)")
             let graph = try await installation.succeed("group", "graph")
             #expect(graph.contains("-->|\"hand-off\"|"), "\(graph)")
+            try await installation.succeed(
+                "idp", "suspend", Installation.identityProvider, "--execute", "--reason", "stolen keys")
+            #expect(try await reason() == "idp_suspended")
+            let suspended = try await installation.succeed("group", "graph")
+            #expect(suspended.contains("-->|\"no hand-off: idp_suspended\"|"), "\(suspended)")
         }
     }
 

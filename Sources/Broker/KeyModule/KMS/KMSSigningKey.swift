@@ -52,7 +52,7 @@ final class KMSSigningKey: SigningKey {
 
     func beginSignature(over message: [UInt8]) -> Pending<[UInt8], KeyError> {
         if let failure { return .done(.failure(failure)) }
-        return .coming { [self] in
+        let task = Task { [self] () -> Result<[UInt8], KeyError> in
             do throws(KeyError) {
                 return .success(try await signatureOfKMS(message))
             } catch {
@@ -60,6 +60,7 @@ final class KMSSigningKey: SigningKey {
                 return .failure(error)
             }
         }
+        return .coming { await task.value }
     }
 
     private func signatureOfKMS(_ message: [UInt8]) async throws(KeyError) -> [UInt8] {

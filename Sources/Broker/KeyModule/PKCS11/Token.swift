@@ -1,6 +1,7 @@
 import CPKCS11
 import Dispatch
 import NativeSSO
+import StrictCoding
 import Synchronization
 
 /// Where a PKCS#11 token is.
@@ -20,6 +21,10 @@ package struct TokenSettings: Sendable {
         self.pin = Array(pin.utf8)
         self.sessions = max(sessions, 1)
     }
+
+    fileprivate func hasSameLogin(as other: TokenSettings) -> Bool {
+        token.hasSameOctets(as: other.token) && pin == other.pin
+    }
 }
 
 /// The modules of this process. A module is loaded once, and sessions are opened one at a time.
@@ -28,6 +33,8 @@ enum TokenModule {
         // The list is constant, and PKCS#11 allows calls from all threads after an initialisation with locks.
         let functions: UnsafeMutablePointer<ck_function_list>
         var sessions = 0
+        /// Several sessions begin at the same moment, and a token locks a PIN after few tries.
+        var refused: [(settings: TokenSettings, defect: TokenDefect)] = []
 
         func initialize() throws(TokenDefect) {
             let code = unsafe cpkcs11_initialize(functions)
@@ -58,7 +65,16 @@ enum TokenModule {
             let path = settings.module
             if modules[path] == nil { modules[path] = try load(path) }
             guard let module = modules[path] else { throw .module(path: path, reason: "it was not loaded") }
-            let session = try module.open(settings)
+            if let refused = module.refused.first(where: { $0.settings.hasSameLogin(as: settings) }) {
+                throw refused.defect
+            }
+            let session: TokenSession
+            do throws(TokenDefect) {
+                session = try module.open(settings)
+            } catch {
+                if error.concernsPIN { modules[path]?.refused.append((settings, error)) }
+                throw error
+            }
             modules[path]?.sessions += 1
             session.onEnd = { ended(path) }
             return session
@@ -89,6 +105,8 @@ package final class Token: Sendable {
     private struct Work {
         var waiting: [Call] = []
         var running = 0
+        /// When the running calls began.
+        var began: ContinuousClock.Instant?
         var count: Int { waiting.count + running }
     }
 
@@ -149,11 +167,15 @@ package final class Token: Sendable {
         _ body: @escaping @Sendable (TokenSession) throws(TokenDefect) -> [UInt8]
     ) -> Pending<[UInt8], KeyError> {
         if let failure { return .done(.failure(.token(failure))) }
+        let now = ContinuousClock.now
         let begun = state.withLock { state -> (number: UInt32, sleeping: Int?)? in
             let room = state.usual < Self.quick.time ? Self.quick.calls : 1
-            let lane =
-                state.work.indices.first { state.work[$0].count < room }
-                ?? state.work.indices.min { state.work[$0].count < state.work[$1].count } ?? 0
+            let longest = max(state.usual, Self.quick.time) * Self.quick.calls
+            // A session that hangs comes last.
+            let load = state.work.map { work in
+                work.count + (work.began.map { now - $0 < longest } ?? true ? 0 : Self.mostWaiting)
+            }
+            let lane = load.firstIndex { $0 < room } ?? load.indices.min { load[$0] < load[$1] } ?? 0
             guard state.work[lane].count < Self.mostWaiting, let number = calls.begin() else { return nil }
             defer { state.work[lane].waiting.append((number, body)) }
             return (number, state.work[lane].count == 0 ? lane : nil)
@@ -163,18 +185,28 @@ package final class Token: Sendable {
         return .coming { [calls] in await calls.answer(to: number).mapError(KeyError.token) }
     }
 
-    /// On the queue of the session, until nothing waits for it.
+    /// On the queue of the session, until nothing waits for it. Quick answers wake who waits for them together.
     private func work(_ lane: Int) {
         while true {
             let taken = state.withLock { state in
-                let taken = state.work[lane].waiting
-                state.work[lane] = Work(running: taken.count)
+                let most = state.usual < Self.quick.time ? Self.quick.calls : 1
+                let taken = Array(state.work[lane].waiting.prefix(most))
+                state.work[lane].waiting.removeFirst(taken.count)
+                state.work[lane].running = taken.count
+                state.work[lane].began = taken.isEmpty ? nil : .now
                 return taken
             }
             guard !taken.isEmpty else { return }
             let start = ContinuousClock.now
-            // Quick answers wake who waits for them together.
-            calls.give(taken.map { (result(of: $0, in: lane), $0.number) })
+            var made: [(OpenCalls<TokenDefect>.Answer, number: UInt32)] = []
+            for call in taken {
+                made.append((result(of: call, in: lane), call.number))
+                // The token has become slow.
+                guard ContinuousClock.now - start > Self.quick.time * 2 else { continue }
+                calls.give(made)
+                made = []
+            }
+            calls.give(made)
             let each = (ContinuousClock.now - start) / taken.count
             state.withLock { $0.usual = ($0.usual * 3 + each) / 4 }
         }
@@ -189,6 +221,8 @@ package final class Token: Sendable {
 
     private func begin(failure: TokenDefect) {
         let isFirst = state.withLock { state in
+            // A refused PIN stays refused.
+            if let present = state.failure, present.concernsPIN { return false }
             defer { state.failure = failure }
             return state.failure == nil
         }
@@ -201,7 +235,7 @@ package final class Token: Sendable {
             return state.pause
         }
         lanes[0].queue.asyncAfter(deadline: .now() + .milliseconds(pause)) { [weak self] in
-            guard let self else { return }
+            guard let self, failure?.concernsPIN != true else { return }
             // Other sessions find out by themselves.
             let result = lanes[0].run { (_: TokenSession) throws(TokenDefect) in }
             guard case .failure(let defect) = result else {

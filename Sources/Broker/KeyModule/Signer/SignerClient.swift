@@ -49,13 +49,14 @@ package final class SignerClient: Sendable {
     func begin(
         _ operation: SignerProtocol.Operation, key: [UInt8], message: [UInt8] = []
     ) -> Pending<[UInt8], KeyError> {
-        if let failure { return .done(.failure(.signer(failure))) }
-        guard let number = calls.begin() else {
-            return .done(.failure(.signer(.busy("\(Self.mostCalls) calls wait"))))
-        }
-        state.withLock { state in
+        let begun = state.withLock { state -> Result<UInt32, SignerDefect> in
+            if let failure = state.failure { return .failure(failure) }
+            guard let number = calls.begin() else { return .failure(.busy("\(Self.mostCalls) calls wait")) }
             SignerRequest.append(number, operation, key: key, message: message, to: &state.outgoing)
+            return .success(number)
         }
+        let number: UInt32
+        do throws(SignerDefect) { number = try begun.get() } catch { return .done(.failure(.signer(error))) }
         return .coming { [self] in
             await send()
             return await calls.answer(to: number).mapError(KeyError.signer)

@@ -86,8 +86,14 @@ final class SignerKeys: Sendable {
     }
 
     private func answer(_ request: SignerRequest, _ user: UInt32, loading record: KeyRecord) async -> Answer {
+        let present = request.operation == .load ? nil : state.withLock { $0.keys[request.key] }
         let loaded: Loaded
-        do throws(KeyError) { loaded = try await load(record, request.key) } catch { return failed(error, record) }
+        do throws(KeyError) {
+            // Another request may have loaded it meanwhile.
+            if let present { loaded = present } else { loaded = try await load(record, request.key) }
+        } catch {
+            return failed(error, record)
+        }
         guard request.operation == .load else {
             switch await use(loaded, request, user).result {
             case .success(let answer): return answer

@@ -15,8 +15,8 @@ package enum SignerEvent: Sendable {
 
 /// Serves the keys of a provider on a Unix socket to brokers of other accounts.
 ///
-/// A connection has a thread that reads. It answers what needs only a key in this process itself, all requests that arrived
-/// together with one write. A request that waits for a token runs as a task.
+/// A connection has a thread that reads. It answers what needs only a key in this process itself: the tags of all
+/// requests that arrived together with one write, then the signatures. A request that waits for a token runs as a task.
 package final class SignerServer: Sendable {
     private let keys: SignerKeys
     private let users: Set<UInt32>
@@ -90,6 +90,7 @@ private final class SignerConnection: Sendable {
     private let user: UInt32
     private let keys: SignerKeys
     private let writing = DispatchQueue(label: "signer answers")
+    private let turn = Mutex(())
     private let waiting = Atomic(0)
 
     /// Requests of one connection that wait for a provider.
@@ -133,7 +134,7 @@ private final class SignerConnection: Sendable {
                 let half = requests.partition { $0.operation == .sign }
                 for part in [requests[..<half], requests[half...]] {
                     for request in part { answer(request, &answers) }
-                    guard answers.isEmpty || socket.write(answers) else { return "it does not read the answers" }
+                    guard answers.isEmpty || write(answers) else { return "it does not read the answers" }
                     answers = []
                 }
             }
@@ -151,14 +152,14 @@ private final class SignerConnection: Sendable {
     }
 
     private func answer(_ request: SignerRequest, _ answers: inout [UInt8]) {
+        guard waiting.load(ordering: .relaxed) < Self.mostWaiting else {
+            return append(
+                SignerKeys.Answer(.busy, text: "\(Self.mostWaiting) calls wait"), to: request, &answers)
+        }
         switch keys.begin(request, for: user) {
         case .done(.success(let answer)): append(answer, to: request, &answers)
         case .coming(let rest):
-            guard waiting.add(1, ordering: .relaxed).newValue <= Self.mostWaiting else {
-                waiting.subtract(1, ordering: .relaxed)
-                return append(
-                    SignerKeys.Answer(.busy, text: "\(Self.mostWaiting) calls wait"), to: request, &answers)
-            }
+            waiting.add(1, ordering: .relaxed)
             Task { [self] in
                 let answer: SignerKeys.Answer
                 switch await rest() {
@@ -168,11 +169,14 @@ private final class SignerConnection: Sendable {
                 writing.async { [self] in
                     var answers: [UInt8] = []
                     append(answer, to: request, &answers)
-                    if !socket.write(answers) { socket.end() }
+                    if !write(answers) { socket.end() }
                 }
             }
         }
     }
+
+    /// One thread at a time, so that no frame begins within another.
+    private func write(_ answers: [UInt8]) -> Bool { turn.withLock { _ in socket.write(answers) } }
 
     private func append(_ answer: SignerKeys.Answer, to request: SignerRequest, _ answers: inout [UInt8]) {
         SignerProtocol.append(frame: request.number, [answer.status.rawValue], answer.octets, to: &answers)

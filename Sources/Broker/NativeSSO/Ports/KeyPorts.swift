@@ -73,7 +73,7 @@ package enum AuthenticatedRecord: String, Sendable {
 }
 
 /// The result of a call of a key: there at once if the key is in this process, else on its way from another process or a
-/// token. Begin all calls of an answer before the first wait: they travel together.
+/// token. Begin all calls of an answer before the first wait: they travel together. Wait for each once.
 package enum Pending<Value: Sendable, Failure: Error>: Sendable {
     case done(Result<Value, Failure>)
     case coming(@Sendable () async -> Result<Value, Failure>)
@@ -99,7 +99,7 @@ package enum Pending<Value: Sendable, Failure: Error>: Sendable {
         get async throws(Failure) { try await result.get() }
     }
 
-    /// What `finish` makes of the result, as soon as it is there.
+    /// What `finish` makes of the result, when it is waited for.
     @inlinable
     package func then<Other, OtherFailure>(
         _ finish: @escaping @Sendable (Result<Value, Failure>) -> Result<Other, OtherFailure>

@@ -125,8 +125,8 @@ enum AuditListStatements {
                 OR (a.occurred_at, a.partition, a.place) < ($7::timestamptz, $8::bigint, $9::text::tid))
             AND ($11::bigint IS NULL OR a.recorded_in >= $11) AND ($12::bigint IS NULL OR a.recorded_in < $12)
             AND ($10::text IS NULL OR strpos(lower(concat_ws(' ', a.kind, a.request_id, a.client_id, a.session_id, a.grant_id,
-                a.reason, a.actor, a.details, replace(a.trace_id::text, '-', ''), a.issuer, a.sid, a.source_client_id)),
-                lower($10)) > 0)
+                a.reason, a.actor, a.details, a.trace_id, replace(a.trace_id::text, '-', ''), a.issuer, a.sid,
+                a.source_client_id)), lower($10)) > 0)
         ORDER BY a.occurred_at DESC, a.partition DESC, a.place DESC LIMIT $6
         """)
 

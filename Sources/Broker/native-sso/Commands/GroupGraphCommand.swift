@@ -49,6 +49,7 @@ struct GroupGraph: ObjectResult {
 
     private func arrows(in group: SharingGroup) -> [Arrow] {
         let clients = Dictionary(registry.clients.map { ($0.id, $0) }) { first, _ in first }
+        let isSuspended = registry.suspensions.contains { $0.issuer == group.issuer }
         return group.members.filter { $0.role != .target }.flatMap { source in
             group.members.compactMap { target in
                 guard target.role != .source, target.client != source.client, let app = clients[source.client],
@@ -58,7 +59,9 @@ struct GroupGraph: ObjectResult {
                     of: (app, source.membership(in: group.id)), with: (client, target.membership(in: group.id)),
                     at: IssuerPolicy(issuer: group.issuer, profiles: [.deviceSecret]), profile: .deviceSecret,
                     scope: nil, scopesRequiringConsent: registry.consent, now: SystemClock().now)
-                let refusal = SharingReport.refusalOfHandoff(by: app, sharing)
+                let refusal =
+                    isSuspended
+                    ? RequestRefusal.providerSuspended.row : SharingReport.refusalOfHandoff(by: app, sharing)
                 return Arrow(from: source, to: target, handoffRefusal: refusal?.reason)
             }
         }
