@@ -306,7 +306,8 @@ let package = Package(
         .testTarget(
             name: "KeyModuleTests",
             dependencies: [
-                "KeyModule", "BrokerHarness", "BrokerTesting", "ChildProcesses", "NativeSSO", "JOSE", "StrictCoding", .crypto,
+                "KeyModule", "BrokerHarness", "BrokerTesting", "ChildProcesses", "NativeSSO", "JOSE", "StrictCoding",
+                .crypto,
                 .jwtKit,
             ],
             path: "Tests/Broker/KeyModuleTests",
