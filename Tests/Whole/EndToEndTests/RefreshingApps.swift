@@ -31,10 +31,14 @@ final class RefreshingApps: Sendable {
         }
     }
 
-    func untilGranted(_ more: Int) async throws {
-        let start = seen.withLock { $0.granted }
-        _ = try await eventually("\(more) refreshes") {
-            seen.withLock { $0.granted >= start + more } ? true : nil
+    func untilGranted(_ more: Int) async throws { try await until(more, \.granted, "refreshes") }
+
+    func untilOutages(_ more: Int) async throws { try await until(more, \.outages, "outages") }
+
+    private func until(_ more: Int, _ count: KeyPath<Seen, Int> & Sendable, _ name: String) async throws {
+        let start = seen.withLock { $0[keyPath: count] }
+        _ = try await eventually("\(more) \(name)") {
+            seen.withLock { $0[keyPath: count] >= start + more } ? true : nil
         }
     }
 }

@@ -206,9 +206,13 @@ package final class Token: Sendable {
                 calls.give(made)
                 made = []
             }
-            calls.give(made)
             let each = (ContinuousClock.now - start) / taken.count
-            state.withLock { $0.usual = ($0.usual * 3 + each) / 4 }
+            // Who gets an answer may call again at once: this session is free then.
+            state.withLock { state in
+                (state.work[lane].running, state.work[lane].began) = (0, nil)
+                state.usual = (state.usual * 3 + each) / 4
+            }
+            calls.give(made)
         }
     }
 
@@ -236,7 +240,8 @@ package final class Token: Sendable {
         }
         lanes[0].queue.asyncAfter(deadline: .now() + .milliseconds(pause)) { [weak self] in
             guard let self, failure?.concernsPIN != true else { return }
-            // Other sessions find out by themselves.
+            // A module may see a token again only after all its sessions are closed.
+            for lane in lanes.dropFirst() { lane.queue.async { lane.close() } }
             let result = lanes[0].run { (_: TokenSession) throws(TokenDefect) in }
             guard case .failure(let defect) = result else {
                 return state.withLock { ($0.failure, $0.pause) = (nil, 0) }
@@ -259,6 +264,8 @@ private final class Lane: @unchecked Sendable {
         self.settings = settings
         queue = DispatchQueue(label: "token session \(number)")
     }
+
+    func close() { session = nil }
 
     /// Opens the session if there is none. A session that was closed meanwhile is opened again once.
     func run<Value>(_ body: (TokenSession) throws(TokenDefect) -> Value) -> Result<Value, TokenDefect> {

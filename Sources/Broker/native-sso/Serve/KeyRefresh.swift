@@ -132,8 +132,7 @@ struct RegisteredKeyArchive: KeyArchive {
         changes.note(
             strangers == 0
                 ? nil
-                : "\(strangers.counted("row")) of idp_key for \(issuer) \(strangers == 1 ? "was" : "were") not made by "
-                    + "a broker with these keys",
+                : "\(strangers.counted("row")) of idp_key for \(issuer), not made by a broker with these keys",
             level: .error, "keys of an identity provider are ignored")
         return keys
     }
