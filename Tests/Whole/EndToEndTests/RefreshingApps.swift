@@ -35,7 +35,7 @@ final class RefreshingApps: Sendable {
 
     func untilOutages(_ more: Int) async throws { try await until(more, \.outages, "outages") }
 
-    private func until(_ more: Int, _ count: KeyPath<Seen, Int> & Sendable, _ name: String) async throws {
+    private func until(_ more: Int, _ count: any KeyPath<Seen, Int> & Sendable, _ name: String) async throws {
         let start = seen.withLock { $0[keyPath: count] }
         _ = try await eventually("\(more) \(name)") {
             seen.withLock { $0[keyPath: count] >= start + more } ? true : nil
