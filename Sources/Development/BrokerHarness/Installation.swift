@@ -34,9 +34,12 @@ package final class Installation: Sendable {
     }
 
     /// The same on a primary and a standby. The programs know both addresses.
-    package convenience init(_ configuration: BrokerConfiguration, on pair: ReplicatedPair) async throws {
+    /// - Parameter previous: The program that migrates first, as before an upgrade.
+    package convenience init(
+        _ configuration: BrokerConfiguration, on pair: ReplicatedPair, migratedBy previous: String? = nil
+    ) async throws {
         try self.init(files: configuration, on: await pair.primary) { pair.connectionURI(database: $0, user: $1) }
-        try await prepare()
+        try await prepare(after: previous)
     }
 
     /// Writes the files, and makes nothing in the database.
@@ -80,8 +83,9 @@ package final class Installation: Sendable {
     deinit { if ownsDirectory { try? FileManager.default.removeItem(at: directory) } }
 
     /// Makes the database, its schema, the role of the brokers and the keys.
-    package func prepare() async throws {
+    package func prepare(after previous: String? = nil) async throws {
         try await cluster.createDatabase(database)
+        if let previous { try await command(["migrate", "up"], by: previous) }
         try await command("migrate", "up")
         try await createServiceRole()
         try await command("key", "generate", "--use", "all")
@@ -119,9 +123,9 @@ package final class Installation: Sendable {
     package func command(_ arguments: String...) async throws -> String { try await command(arguments) }
 
     @discardableResult
-    package func command(_ arguments: [String]) async throws -> String {
+    package func command(_ arguments: [String], by program: String? = nil) async throws -> String {
         try await ManagedProcess.output(
-            of: try BuildProducts.path(of: "native-sso"), withConfiguration(arguments),
+            of: try program ?? BuildProducts.path(of: "native-sso"), withConfiguration(arguments),
             name: (["native-sso"] + arguments).joined(separator: " "), environment: environment, log: commandLog)
     }
 

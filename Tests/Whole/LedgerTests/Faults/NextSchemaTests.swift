@@ -28,7 +28,7 @@ import Testing
     @Test(.enabled(if: previous != nil, "deploy/verify release runs it"))
     func thePreviousReleaseServesBesideThisSchema() async throws {
         let previous = try #require(Self.previous)
-        try await undergo { run, _ in
+        try await undergo(migratedBy: previous) { run, _ in
             for index in 0...1 { try await run.restart(index, by: 15, untilReady: true, as: previous) }
             try await run.untilAnswered(400)
             try await run.restart(0, by: 15, untilReady: true)
@@ -47,10 +47,11 @@ import Testing
         }
     }
 
-    private func undergo(_ upgrade: @escaping @Sendable (LedgerRun, ReplicatedFixture) async throws -> Void)
-        async throws
-    {
-        let fixture = try await ReplicatedFixture()
+    private func undergo(
+        migratedBy previous: String? = nil,
+        _ upgrade: @escaping @Sendable (LedgerRun, ReplicatedFixture) async throws -> Void
+    ) async throws {
+        let fixture = try await ReplicatedFixture(migratedBy: previous)
         let run = try await LedgerRun(.chosen, fixture.apps)
         let figures = try await run.execute {
             try await run.untilAnswered(200)

@@ -7,10 +7,12 @@ struct ReplicatedFixture: Sendable {
     let pair: ReplicatedPair
     let apps: AppFixture
 
-    init() async throws {
+    init(migratedBy previous: String? = nil) async throws {
         let pair = try await ReplicatedPair.start()
         self.pair = pair
-        apps = try await AppFixture(primary: { await pair.primary }) { try await Installation($0, on: pair) }
+        apps = try await AppFixture(primary: { await pair.primary }) {
+            try await Installation($0, on: pair, migratedBy: previous)
+        }
     }
 
     var installation: Installation { apps.installation }
