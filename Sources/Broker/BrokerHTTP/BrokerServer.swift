@@ -3,7 +3,7 @@ package import Logging
 package import NIOCore
 import NIOPosix
 package import NativeSSO
-import ServiceLifecycle
+package import ServiceLifecycle
 import Synchronization
 
 /// The listeners, from bind to graceful stop.
@@ -141,9 +141,18 @@ package struct BrokerServer: Service {
         let services: [(any Service)?] = [
             metricsListener, internalListener, backchannelListener, publicListener, DrainGate(readiness: readiness),
         ]
-        var group = ServiceGroupConfiguration(services: services.compactMap(\.self), logger: logger)
+        var group = ServiceGroupConfiguration(
+            services: services.compactMap(\.self).map { .named($0) }, logger: logger)
         group.maximumGracefulShutdownDuration = configuration.drainTimeout
         try await ServiceGroup(configuration: group).run()
+    }
+}
+
+extension ServiceGroupConfiguration.ServiceConfiguration {
+    /// A service with the name of its type. The default name is a dump of the service with all its values: it costs
+    /// milliseconds, and an error report would print it.
+    package static func named(_ service: any Service) -> Self {
+        Self(service: service, serviceName: "\(type(of: service))")
     }
 }
 

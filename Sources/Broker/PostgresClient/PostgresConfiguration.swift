@@ -9,6 +9,8 @@ package struct PostgresConfiguration: Sendable {
     package var applicationName = "native-sso"
     /// Connections, each on its own thread.
     package var poolSize = 8
+    /// Until then after the start, a connection is opened only when calls wait and no open one is idle.
+    package var warmUp: Duration = .seconds(1)
     /// Per host, from the first packet until the session is usable.
     package var connectTimeout: Duration = .seconds(2)
     /// Per call, from its start. After that the client closes the connection, and the outcome is unknown.

@@ -25,6 +25,7 @@ extension PrivateCluster {
             uri: connectionURI(database: database, user: user), password: PostgresPassword(password))
         // Long limits for a busy machine. Tests of a time limit set their own.
         configuration.connectTimeout = .seconds(20)
+        configuration.warmUp = .zero
         configuration.queueWait = .seconds(10)
         configuration.callDeadline = .seconds(20)
         return configuration

@@ -25,9 +25,11 @@ final class LaneCore<Call: QueuedCall>: Sendable {
     ///
     /// - Parameter run: Runs a batch and answers all its calls.
     func start(_ run: @escaping @Sendable ([Call], Connection) -> Void) {
+        let connectsAll = MonotonicTime.after(configuration.warmUp)
         for lane in 0..<max(lanes.lanes, 1) {
             monitor.withLock { $0.threads += 1 }
             let isStarted = OwnThread.start { [self] in
+                waitForNeed(until: connectsAll)
                 search.withConnections { serve($0, on: lane, run) }
                 threadEnded()
             }
@@ -46,20 +48,22 @@ final class LaneCore<Call: QueuedCall>: Sendable {
     // MARK: Calls
 
     func submit(_ call: Call) {
-        let outcome = monitor.withLock { state -> (refusal: PostgresError.Reason?, wakesLane: Bool, wakesWatch: Bool) in
-            if state.isClosed || state.threads == 0 { return (.shuttingDown, false, false) }
+        typealias Outcome = (refusal: PostgresError.Reason?, wakesLane: Bool, connectsLane: Bool, wakesWatch: Bool)
+        let outcome = monitor.withLock { state -> Outcome in
+            if state.isClosed || state.threads == 0 { return (.shuttingDown, false, false, false) }
             // A call for an idle lane does not count as waiting.
             guard state.queues.append(call, limit: lanes.queueLimit + state.turns.idle) else {
-                return (.queueFull, false, false)
+                return (.queueFull, false, false, false)
             }
             defer { (state.isWatched, state.hasNews) = (true, true) }
-            return (nil, state.callsLane(), !state.isWatched)
+            return (nil, state.callsLane(), state.needsLane, !state.isWatched)
         }
         if let refusal = outcome.refusal {
             if refusal == .queueFull { counters.withLock { $0.shedTotal += 1 } }
             return call.fail(.unavailable(refusal))
         }
         if outcome.wakesLane { monitor.signal(Waiters.work) }
+        if outcome.connectsLane { monitor.signal(Waiters.need) }
         if outcome.wakesWatch { monitor.signal(Waiters.watch) }
     }
 
@@ -84,9 +88,25 @@ final class LaneCore<Call: QueuedCall>: Sendable {
 
     // MARK: Lanes
 
+    /// Blocks a new lane until calls wait and no other lane is idle or connects. A connection costs milliseconds of
+    /// processor time (SCRAM): a program that has just started needs the first one soon, and not all of them at once.
+    private func waitForNeed(until connectsAll: MonotonicTime) {
+        monitor.wait(on: Waiters.need) { state in
+            if state.needsLane {
+                state.isConnecting = true
+            } else if !state.isClosed, !connectsAll.hasPassed {
+                return .wait(until: connectsAll)
+            }
+            state.unconnected -= 1
+            return .done(())
+        }
+    }
+
     /// Runs batches until the connection is unusable, or the core is closed and its queue is empty.
     private func serve(_ connection: Connection, on lane: Int, _ run: ([Call], Connection) -> Void) {
         defer { pause(lane) }
+        monitor.withLock { $0.isConnecting = false }
+        monitor.signal(Waiters.need)
         var batch: [Call] = []
         while connection.isUsable {
             // Checks an idle connection from time to time: a dead one is replaced before a call needs it.
@@ -228,6 +248,8 @@ private struct LaneState<Call: QueuedCall>: Sendable {
     var queues = CallQueues<Call>()
     var turns: LaneTurns
     var threads = 0
+    /// Lanes that wait until they are needed; and whether one of them connects now.
+    var unconnected: Int, isConnecting = false
     var isClosed = false
     /// The watch thread checks the queue periodically; and a call was queued since its last check.
     var isWatched = false, hasNews = false
@@ -236,7 +258,9 @@ private struct LaneState<Call: QueuedCall>: Sendable {
     /// Pending calls of `shutdown`.
     var farewells: [CheckedContinuation<Void, Never>] = []
 
-    init(_ lanes: LaneConfiguration) { turns = LaneTurns(lanes) }
+    init(_ lanes: LaneConfiguration) { (turns, unconnected) = (LaneTurns(lanes), max(lanes.lanes, 1)) }
+
+    var needsLane: Bool { unconnected > 0 && !isConnecting && turns.idle == 0 && !queues.isEmpty }
 
     mutating func callsLane() -> Bool { turns.call(queued: queues.count) }
 }
@@ -247,5 +271,7 @@ private enum Waiters {
     static let work = 0
     /// The thread that expires calls.
     static let watch = 1
-    static let count = 2
+    /// Lanes that connect when they are needed.
+    static let need = 2
+    static let count = 3
 }

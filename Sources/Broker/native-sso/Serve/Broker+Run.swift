@@ -51,10 +51,11 @@ extension Broker {
     ///
     /// - Returns: Whether ``StartChecks`` have passed.
     private func prepare(_ directory: DirectoryRefresh) async throws(CommandFailure) -> Bool {
-        do throws(PostgresError) {
-            try await pool.waitUntilConnected(within: Self.startTimeout)
+        do {
+            async let isPoolConnected: Void = pool.waitUntilConnected(within: Self.startTimeout)
             try await lanes.waitUntilConnected(within: Self.startTimeout)
-        } catch .unavailable(.transactionPooling) {
+            try await isPoolConnected
+        } catch PostgresError.unavailable(.transactionPooling) {
             throw .refused(PostgresError.Reason.transactionPoolingRemedy)
         } catch {
             logger.warning("the database does not answer yet", metadata: ["reason": "\(error)"])
@@ -131,7 +132,7 @@ extension Broker {
             StopLimit(seconds: Self.stopLimit, logger: logger, manager: manager),
         ]
         var group = ServiceGroupConfiguration(
-            services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            services: services.map { .named($0) }, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         group.maximumGracefulShutdownDuration = Self.stopTimeout
         return group
     }
