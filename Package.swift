@@ -213,11 +213,13 @@ let package = Package(
             name: "native-sso-bench",
             dependencies: [
                 "BrokerHarness", "BrokerTesting", "PrivateCluster", "ChildProcesses", "PostgresClient", "Registry",
-                "TokenVerifier", "OAuthWire", "JOSE", "StrictCoding", "KeyModule", "NativeSSO", "CTokenLoop",
+                "TokenVerifier", "OAuthWire", "JOSE", "StrictCoding", "KeyModule", "NativeSSO", "CSignatureLoop",
                 .argumentParser, .crypto, .cryptoExtras, .nioCore, .nioPosix, .nioSSL, .nioTLS,
             ], path: "Sources/Development/native-sso-bench",
             swiftSettings: strict),
-        .target(name: "CTokenLoop", path: "Sources/Development/CTokenLoop"),
+        .target(
+            name: "CSignatureLoop", path: "Sources/Development/CSignatureLoop",
+            linkerSettings: [.linkedLibrary("crypto")]),
         .target(
             name: "BrokerTesting",
             dependencies: [

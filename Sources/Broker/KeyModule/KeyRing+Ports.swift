@@ -5,18 +5,14 @@ extension KeyRing: TokenSigner {
     package func beginSigning(
         _ payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm
     ) -> Pending<String, PortError> {
-        let signer: TokenSigning
-        do throws(PortError) {
-            guard let found = try loaded().signers[algorithm] else { throw .noActiveKey(for: .accessToken, algorithm) }
-            signer = found
-        } catch {
-            return .done(.failure(error))
-        }
-        let start = ContinuousClock.now
-        return signer.begin(payload, type: type).then { [self] result in
-            let isSigned = (try? result.get()) != nil
-            count(signatureBy: signer.kid, in: signer.provider, isSigned ? ContinuousClock.now - start : nil)
-            return result.mapError(PortError.init)
+        .begin { () throws(PortError) in
+            guard let signer = try loaded().signers[algorithm] else { throw .noActiveKey(for: .accessToken, algorithm) }
+            let start = ContinuousClock.now
+            return signer.begin(payload, type: type).then { [self] result in
+                let isSigned = (try? result.get()) != nil
+                count(signatureBy: signer.kid, in: signer.provider, isSigned ? ContinuousClock.now - start : nil)
+                return result.mapError(PortError.init)
+            }
         }
     }
 
@@ -61,11 +57,9 @@ extension KeyRing: RefreshTokenAuthenticator {
     }
 
     package func beginTag(_ message: [UInt8], keyID: UInt8) -> Pending<[UInt8]?, PortError> {
-        do throws(PortError) {
+        .begin { () throws(PortError) in
             guard let key = try refreshTokenKey(keyID) else { return .done(.success(nil)) }
             return key.beginTag(message).then { result in result.map { $0 }.mapError(PortError.init) }
-        } catch {
-            return .done(.failure(error))
         }
     }
 

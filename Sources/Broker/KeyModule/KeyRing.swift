@@ -64,8 +64,12 @@ package final class KeyRing: Sendable {
 
     func checkNotSuspended(_ kid: String) throws(PortError) {
         guard suspended.withLock({ $0.contains(kid) }) else { return }
-        throw .outage(
-            Outage(.keyModule, "the key \(kid) is suspended; to let it sign: native-sso key resume -- \(kid)"))
+        throw .outage(Outage(.keyModule, "the key \(kid) is suspended; \(Self.resumption(of: kid))"))
+    }
+
+    /// How an operator lets a suspended key sign again. A kid may begin with a hyphen, and options stand before the `--`.
+    package static func resumption(of kid: String) -> String {
+        "to let it sign: native-sso key resume --execute --reason REASON -- \(kid)"
     }
 
     /// Whether all active and published keys of the registry were ever loaded at the same time.

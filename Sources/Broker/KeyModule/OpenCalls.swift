@@ -1,5 +1,4 @@
 import Dispatch
-import NativeSSO
 import Synchronization
 
 /// Calls to another process or to a token, each until its deadline. A call has one answer: the first.

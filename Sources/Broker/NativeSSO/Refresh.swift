@@ -117,21 +117,22 @@ package struct RefreshToken: Hashable, Sendable {
 
 extension RefreshToken {
     func encoded(by keys: some RefreshTokenAuthenticator) -> Pending<String, PortError> {
-        let keyID: UInt8
-        do throws(PortError) { keyID = try keys.currentKeyID } catch { return .done(.failure(error)) }
-        var token = Self.prefix + CollectionOfOne(keyID)
-        token += grantID.octets
-        for shift in stride(from: 24, through: 0, by: -8) {
-            token.append(UInt8(truncatingIfNeeded: generation >> shift))
-        }
-        return keys.beginTag(token, keyID: keyID).then { [token] result in
-            result.flatMap { tag in
-                guard let tag else {
-                    return .failure(.broken("the current refresh-token key is not in the key ring"))
+        .begin { () throws(PortError) in
+            let keyID = try keys.currentKeyID
+            var token = Self.prefix + CollectionOfOne(keyID)
+            token += grantID.octets
+            for shift in stride(from: 24, through: 0, by: -8) {
+                token.append(UInt8(truncatingIfNeeded: generation >> shift))
+            }
+            return keys.beginTag(token, keyID: keyID).then { [token] result in
+                result.flatMap { tag in
+                    guard let tag else {
+                        return .failure(.broken("the current refresh-token key is not in the key ring"))
+                    }
+                    var text = Self.prefix
+                    Base64URL.append(token[Self.prefix.count...] + tag, to: &text)
+                    return .success(String(decoding: text, as: UTF8.self))
                 }
-                var text = Self.prefix
-                Base64URL.append(token[Self.prefix.count...] + tag, to: &text)
-                return .success(String(decoding: text, as: UTF8.self))
             }
         }
     }

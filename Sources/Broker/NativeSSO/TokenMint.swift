@@ -169,11 +169,9 @@ package struct TokenMint: Sendable {
     }
 
     private func sign(_ claims: [UInt8], _ type: JWTType, for client: Client) -> Pending<String, PortError> {
-        do throws(PortError) {
+        .begin { () throws(PortError) in
             let algorithm = try signer.algorithm(client.algorithm(of: type))
             return signer.beginSigning(claims, type: type, algorithm: algorithm)
-        } catch {
-            return .done(.failure(error))
         }
     }
 

@@ -285,6 +285,23 @@ struct SignerFaultTests {
         }
     }
 
+    @Test func `of two signers that start at once, one serves and the other says so`() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("socket")
+        @Sendable func start() -> Result<SignerSocket, SignerDefect> {
+            Result { () throws(SignerDefect) in try SignerSocket.listen(at: path) }
+        }
+        // From the second round on, there is a dead signer's socket.
+        for _ in 0..<100 {
+            async let one = start()
+            async let other = start()
+            let refusals = await [one, other].compactMap { result -> SignerDefect? in
+                if case .failure(let defect) = result { defect } else { nil }
+            }
+            #expect(refusals == [.socket(path: path, reason: "another signer serves it")])
+        }
+    }
+
     @Test func `it makes and destroys no keys for a broker`() async throws {
         let signer = try TestSigner()
         try signer.start()

@@ -32,7 +32,7 @@ struct PackageArrowTests {
         "PrivateCluster": ["ChildProcesses"],
         "BrokerTesting": ["NativeSSO", "JOSE", "StrictCoding"],
         "RegistryConformance": ["NativeSSO", "BrokerTesting"],
-        "CLibPQ": [], "COpenSSL": [], "CPKCS11": [], "CTokenLoop": [], "CYAML": [],
+        "CLibPQ": [], "COpenSSL": [], "CPKCS11": [], "CSignatureLoop": [], "CYAML": [],
     ]
 
     private static let developmentOnly: Set = [

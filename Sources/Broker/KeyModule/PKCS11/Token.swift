@@ -166,23 +166,26 @@ package final class Token: Sendable {
     func begin(
         _ body: @escaping @Sendable (TokenSession) throws(TokenDefect) -> [UInt8]
     ) -> Pending<[UInt8], KeyError> {
-        if let failure { return .done(.failure(.token(failure))) }
-        let now = ContinuousClock.now
-        let begun = state.withLock { state -> (number: UInt32, sleeping: Int?)? in
-            let room = state.usual < Self.quick.time ? Self.quick.calls : 1
-            let longest = max(state.usual, Self.quick.time) * Self.quick.calls
-            // A session that hangs comes last.
-            let load = state.work.map { work in
-                work.count + (work.began.map { now - $0 < longest } ?? true ? 0 : Self.mostWaiting)
+        .begin { () throws(KeyError) in
+            let now = ContinuousClock.now
+            let (number, sleeping) = try state.withLock { state throws(KeyError) -> (UInt32, Int?) in
+                if let failure = state.failure { throw .token(failure) }
+                let room = state.usual < Self.quick.time ? Self.quick.calls : 1
+                let longest = max(state.usual, Self.quick.time) * Self.quick.calls
+                // A session that hangs comes last.
+                let load = state.work.map { work in
+                    work.count + (work.began.map { now - $0 < longest } ?? true ? 0 : Self.mostWaiting)
+                }
+                let lane = load.firstIndex { $0 < room } ?? load.indices.min { load[$0] < load[$1] } ?? 0
+                guard state.work[lane].count < Self.mostWaiting, let number = calls.begin() else {
+                    throw .token(.busy)
+                }
+                defer { state.work[lane].waiting.append((number, body)) }
+                return (number, state.work[lane].count == 0 ? lane : nil)
             }
-            let lane = load.firstIndex { $0 < room } ?? load.indices.min { load[$0] < load[$1] } ?? 0
-            guard state.work[lane].count < Self.mostWaiting, let number = calls.begin() else { return nil }
-            defer { state.work[lane].waiting.append((number, body)) }
-            return (number, state.work[lane].count == 0 ? lane : nil)
+            if let sleeping { lanes[sleeping].queue.async { [self] in work(sleeping) } }
+            return .coming { [calls] in await calls.answer(to: number).mapError(KeyError.token) }
         }
-        guard let (number, sleeping) = begun else { return .done(.failure(.token(.busy))) }
-        if let sleeping { lanes[sleeping].queue.async { [self] in work(sleeping) } }
-        return .coming { [calls] in await calls.answer(to: number).mapError(KeyError.token) }
     }
 
     /// On the queue of the session, until nothing waits for it. Quick answers wake who waits for them together.

@@ -49,17 +49,17 @@ package final class SignerClient: Sendable {
     func begin(
         _ operation: SignerProtocol.Operation, key: [UInt8], message: [UInt8] = []
     ) -> Pending<[UInt8], KeyError> {
-        let begun = state.withLock { state -> Result<UInt32, SignerDefect> in
-            if let failure = state.failure { return .failure(failure) }
-            guard let number = calls.begin() else { return .failure(.busy("\(Self.mostCalls) calls wait")) }
-            SignerRequest.append(number, operation, key: key, message: message, to: &state.outgoing)
-            return .success(number)
-        }
-        let number: UInt32
-        do throws(SignerDefect) { number = try begun.get() } catch { return .done(.failure(.signer(error))) }
-        return .coming { [self] in
-            await send()
-            return await calls.answer(to: number).mapError(KeyError.signer)
+        .begin { () throws(KeyError) in
+            let number = try state.withLock { state throws(KeyError) -> UInt32 in
+                if let failure = state.failure { throw .signer(failure) }
+                guard let number = calls.begin() else { throw .signer(.busy("\(Self.mostCalls) calls wait")) }
+                SignerRequest.append(number, operation, key: key, message: message, to: &state.outgoing)
+                return number
+            }
+            return .coming { [self] in
+                await send()
+                return await calls.answer(to: number).mapError(KeyError.signer)
+            }
         }
     }
 

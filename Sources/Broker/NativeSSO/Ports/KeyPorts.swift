@@ -83,6 +83,12 @@ package enum Pending<Value: Sendable, Failure: Error>: Sendable {
         do throws(Failure) { self = .done(.success(try body())) } catch { self = .done(.failure(error)) }
     }
 
+    /// The call that `body` begins, or the failure that it throws instead.
+    @inlinable
+    package static func begin(_ body: () throws(Failure) -> Pending) -> Pending {
+        do throws(Failure) { return try body() } catch { return .done(.failure(error)) }
+    }
+
     @inlinable
     package var result: Result<Value, Failure> {
         get async {

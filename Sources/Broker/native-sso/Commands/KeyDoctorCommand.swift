@@ -76,8 +76,8 @@ extension KeySet {
     func complaints(about rows: SigningKeys) -> [String] {
         problems.map(\.description) + missing.map { "there is no usable active key for use \($0.rawValue)" }
             + rows.records.filter { $0.suspendedAt != nil && $0.state.maySign }.map {
-                "the \($0.state.rawValue) \($0.use.rawValue) key \($0.kid) is suspended; to let it sign: "
-                    + "native-sso key resume -- \($0.kid)"
+                "the \($0.state.rawValue) \($0.use.rawValue) key \($0.kid) is suspended; "
+                    + KeyRing.resumption(of: $0.kid)
             } + rows.unknown.keys.sorted().map { "key \($0) is of a kind that this version does not know" }
     }
 }

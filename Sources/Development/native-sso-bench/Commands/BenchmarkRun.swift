@@ -132,11 +132,10 @@ struct BenchmarkRun {
         }
         for round in 1...options.rounds {
             say("requests: \(name), round \(round)")
-            let cryptography = try await run.cryptography()
             for index in figures.indices {
                 try await run.round(
                     figures[index].kind, connections: figures[index].connections, LoadLimit(seconds: options.seconds),
-                    cryptography, into: &figures[index].figure)
+                    into: &figures[index].figure)
             }
         }
         return figures.map { ($0.kind, $0.figure) }

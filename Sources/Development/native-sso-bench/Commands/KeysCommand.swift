@@ -5,7 +5,7 @@ struct KeysCommand: MeasuringCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys", abstract: "What signatures cost by each key provider, and rotations under load.",
         discussion: """
-            Signatures of the file provider beside `openssl speed`, of a PKCS#11 token beside a loop of C over the same module, \
+            Signatures of the file provider beside a loop of C over OpenSSL, of a PKCS#11 token beside one over the same module, \
             and exchanges with a signer process beside the same with key files, each in the same round. Then rotations of the \
             signing key and of the refresh-token key under load: three resource servers, which keep the JWKS as its headers \
             say, verify every access token. A token that none of the broker's published keys verifies, or a refused refresh, \

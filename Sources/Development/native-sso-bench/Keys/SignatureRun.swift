@@ -1,11 +1,15 @@
 import BrokerHarness
-import CTokenLoop
+import CSignatureLoop
 import Foundation
 import KeyModule
 import NativeSSO
 import StrictCoding
 
 /// Signatures in a loop in this process: by our provider, and by the library or module below it.
+///
+/// The reference is a loop of C with the same key and message. For a key file it calls OpenSSL's `EVP_DigestSign` with a new
+/// context for each signature; for a token it calls the module. Provider and reference take turns every 0.1 s of processor
+/// time, and in turn go first, because the speed of a machine drifts.
 struct SignatureRun {
     let options: LoadOptions
     let module: String
@@ -13,16 +17,52 @@ struct SignatureRun {
 
     private struct Case {
         let provider: String
-        let algorithm: KeyAlgorithm
         let key: any SigningKey
         /// Signatures at once: a key here computes on the caller's thread, a token has four sessions.
         let tasks: Int
-        /// Microseconds of one signature without us.
-        let reference: () async throws -> Double
+        let reference: Reference
         var figure: Figure
+
+        init(_ provider: String, _ key: any SigningKey, tasks: Int, _ reference: Reference) {
+            self.provider = provider
+            self.key = key
+            self.tasks = tasks
+            self.reference = reference
+            figure = Figure(["provider": .string(provider), "algorithm": .string(key.algorithm.rawValue)])
+        }
+    }
+
+    /// `@unchecked Sendable`: the key is not changed after it was opened, and each task has a session of its own.
+    private struct Reference: @unchecked Sendable {
+        private let key: OpaquePointer?
+        let tasks: Int
+
+        init(tasks: Int = 1, _ open: (inout OpaquePointer?) -> UnsafePointer<CChar>?) throws {
+            var key: OpaquePointer?
+            try Self.check(open(&key))
+            self.key = key
+            self.tasks = tasks
+        }
+
+        func sign(_ count: Int, task: Int) throws {
+            try Self.check(csignature_repeat(key, Int32(clamping: task), Int32(clamping: count)))
+        }
+
+        private static func check(_ failed: UnsafePointer<CChar>?) throws {
+            guard let failed else { return }
+            throw ManagedProcess.Failure(description: "\(String(cString: failed)) failed in the loop of C")
+        }
+    }
+
+    /// Signatures, and the processor time of this process for them.
+    private struct Sum {
+        var count = 0
+        var nanoseconds: Int64 = 0
+        var microseconds: Double { Double(nanoseconds) / 1000 / Double(max(count, 1)) }
     }
 
     private static let message = Array(repeating: UInt8(ascii: "m"), count: 512)
+    private static let sliceSeconds = 0.1
 
     func section() async throws -> Section {
         var cases = try fileCases()
@@ -30,9 +70,8 @@ struct SignatureRun {
         for round in 1...options.rounds {
             for index in cases.indices {
                 let now = cases[index]
-                say("keys: round \(round), \(now.provider) \(now.algorithm.rawValue)")
-                let reference = try await now.reference()
-                let own = try await microseconds(now.key, tasks: now.tasks)
+                say("keys: round \(round), \(now.provider) \(now.key.algorithm.rawValue)")
+                let (own, reference) = try await microseconds(now)
                 cases[index].figure.add([
                     .perSecond: 1e6 / own, .clientCPU: own, .cryptography: reference, .throughputRatio: reference / own,
                 ])
@@ -44,10 +83,6 @@ struct SignatureRun {
             figures: cases.map(\.figure))
     }
 
-    private static func figure(_ provider: String, _ algorithm: KeyAlgorithm) -> Figure {
-        Figure(["provider": .string(provider), "algorithm": .string(algorithm.rawValue)])
-    }
-
     private static func record(_ key: GeneratedKey) -> KeyRecord {
         KeyRecord(
             kid: key.kid, use: .accessToken, algorithm: key.algorithm, reference: key.reference,
@@ -57,31 +92,12 @@ struct SignatureRun {
     private func fileCases() throws -> [Case] {
         let provider = FileKeyProvider(directory: directory)
         return try KeyAlgorithm.signing.map { algorithm in
-            let key = try provider.signingKey(
-                Self.record(try provider.generateSigningKey(algorithm, modulusBits: 2048)))
-            // openssl speed has no PSS: its padding costs two hashes.
-            let name =
-                switch algorithm {
-                case .es256: "ecdsap256"
-                case .es384: "ecdsap384"
-                case .edDSA: "ed25519"
-                case .rs256, .ps256, .hs256: "rsa2048"
-                }
-            return Case(
-                provider: "file", algorithm: algorithm, key: key, tasks: 1,
-                reference: { try await Self.openSSL(name) }, figure: Self.figure("file", algorithm))
+            let made = try provider.generateSigningKey(algorithm, modulusBits: 2048)
+            let reference = try Reference {
+                csignature_open_file("\(directory)/\(made.reference)", algorithm.rawValue, &$0)
+            }
+            return Case("file", try provider.signingKey(Self.record(made)), tasks: 1, reference)
         }
-    }
-
-    /// Microseconds of processor time, as `openssl speed` says.
-    private static func openSSL(_ name: String) async throws -> Double {
-        let output = try await ManagedProcess.output(
-            of: "/usr/bin/env", ["openssl", "speed", "-seconds", "2", "-mr", name])
-        // "+F2:…", "+F4:…" and "+F6:…" end in signatures and verifications per second.
-        guard let line = output.split(separator: "\n").last(where: { $0.hasPrefix("+F") }),
-            let perSecond = line.split(separator: ":").dropLast().last.flatMap({ Double($0) }), perSecond > 0
-        else { throw RawCryptography.Failure(output: output) }
-        return 1e6 / perSecond
     }
 
     private func tokenCases() async throws -> [Case] {
@@ -98,48 +114,59 @@ struct SignatureRun {
             ])
         let provider = TokenKeyProvider(
             Token(TokenSettings(module: module, token: token, pin: pin)), files: FileKeyProvider(directory: directory))
+        // Our callers and sessions keep all processors busy, which share caches and execution units.
+        let sessions = min(ProcessInfo.processInfo.activeProcessorCount, 64)
         var cases: [Case] = []
-        for (algorithm, mechanism) in [
-            (KeyAlgorithm.es256, 0x1041 as UInt), (.es384, 0x1041), (.rs256, 0x40), (.ps256, 0x43),
-        ] {
+        for algorithm in [KeyAlgorithm.es256, .es384, .rs256, .ps256] {
             let made = try await provider.generateSigningKey(algorithm, modulusBits: 2048)
-            let key = try await provider.signingKey(Self.record(made))
             let label = String(made.reference.dropFirst("pkcs11:object=".count))
-            let (module, seconds) = (module, options.seconds)
-            cases.append(
-                Case(
-                    provider: "pkcs11", algorithm: algorithm, key: key, tasks: 16,
-                    reference: {
-                        var result = ctoken_loop()
-                        // Our callers and sessions keep all processors busy, which share caches and execution units.
-                        let threads = Int32(clamping: ProcessInfo.processInfo.activeProcessorCount)
-                        if let call = ctoken_sign(module, token, pin, label, mechanism, seconds, threads, &result) {
-                            throw ManagedProcess.Failure(
-                                description: "\(String(cString: call)) failed in the loop of C")
-                        }
-                        return Double(result.nanoseconds) / 1000 / Double(max(result.count, 1))
-                    }, figure: Self.figure("pkcs11", algorithm)))
+            let reference = try Reference(tasks: sessions) {
+                csignature_open_token(
+                    module, token, pin, label, algorithm.rawValue, Int32(clamping: sessions), &$0)
+            }
+            cases.append(Case("pkcs11", try await provider.signingKey(Self.record(made)), tasks: 16, reference))
         }
         return cases
     }
 
     /// Processor time of one signature in this process.
-    private func microseconds(_ key: any SigningKey, tasks: Int) async throws -> Double {
+    private func microseconds(_ now: Case) async throws -> (own: Double, reference: Double) {
+        let (key, loop) = (now.key, now.reference)
         _ = try await key.signature(over: Self.message)
-        let (start, seconds) = (ProcessClock.own, options.seconds)
+        var (own, reference) = (Sum(), Sum())
+        for slice in 0..<Int((options.seconds / Self.sliceSeconds).rounded(.up)) {
+            for isOwn in [slice % 2 == 0, slice % 2 == 1] {
+                if isOwn {
+                    try await sign(tasks: now.tasks, &own) { count, _ in
+                        for _ in 0..<count { _ = try await key.signature(over: Self.message) }
+                    }
+                } else {
+                    try await sign(tasks: loop.tasks, &reference) { count, task in try loop.sign(count, task: task) }
+                }
+            }
+        }
+        return (own.microseconds, reference.microseconds)
+    }
+
+    /// Adds one slice.
+    private func sign(
+        tasks: Int, _ sum: inout Sum, _ signatures: @escaping @Sendable (_ count: Int, _ task: Int) async throws -> Void
+    ) async throws {
+        let start = ProcessClock.own
         let count = try await withThrowingTaskGroup(of: Int.self) { group in
-            for _ in 0..<tasks {
+            for task in 0..<tasks {
                 group.addTask {
                     var count = 0
-                    while Double(ProcessClock.own - start) < seconds * 1e9 {
-                        for _ in 0..<16 { _ = try await key.signature(over: Self.message) }
-                        count += 16
-                    }
+                    repeat {
+                        try await signatures(4, task)
+                        count += 4
+                    } while Double(ProcessClock.own - start) < Self.sliceSeconds * 1e9
                     return count
                 }
             }
             return try await group.reduce(0, +)
         }
-        return Double(ProcessClock.own - start) / 1000 / Double(max(count, 1))
+        sum.count += count
+        sum.nanoseconds += ProcessClock.own - start
     }
 }

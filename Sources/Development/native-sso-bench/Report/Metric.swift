@@ -17,7 +17,7 @@ enum Metric: String, CaseIterable, Sendable {
     /// What all processes together need more for a request than with key files, in the same round.
     case signerCost = "cpu_us_more_than_files"
     case generatorCPU = "generator_cpu_us"
-    /// Of one request, by `openssl speed` or swift-crypto in the same round.
+    /// Of one request, by `openssl speed` or swift-crypto in the same round; of one signature, by the loop of C.
     case cryptography = "raw_cryptography_us"
     case cryptographyRatio = "broker_cpu_to_raw_cryptography"
     /// The same for the verification of an access token by `TokenVerifier`.

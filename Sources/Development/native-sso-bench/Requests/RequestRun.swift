@@ -51,10 +51,9 @@ struct RequestRun {
                     &workload, connections: connections, LoadLimit(seconds: 600), into: &warmUp)
                 figure.adoptFailures(of: warmUp)
             } else {
-                let cryptography = try await cryptography()
                 let round = try await probe.measure(
                     &workload, connections: connections, LoadLimit(seconds: 600), into: &figure)
-                figure.add(compared(round, .newLogin, cryptography))
+                figure.add(try await compared(round, .newLogin))
             }
         }
         return figure
@@ -81,8 +80,7 @@ struct RequestRun {
 
     /// One round of a kind other than new logins.
     mutating func round(
-        _ kind: RequestKind, connections: Int, _ limit: LoadLimit, _ cryptography: RawCryptography,
-        into figure: inout Figure
+        _ kind: RequestKind, connections: Int, _ limit: LoadLimit, into figure: inout Figure
     ) async throws {
         let round: [Metric: Double]
         switch kind {
@@ -115,27 +113,20 @@ struct RequestRun {
             round = try await probe.measure(&workload, connections: connections, limit, into: &figure)
             position = workload.position
         }
-        figure.add(compared(round, kind, cryptography))
-    }
-
-    /// What signatures cost at this moment.
-    func cryptography() async throws -> RawCryptography {
-        let algorithms = probe.installation.algorithms
-        return try await RawCryptography.measured(
-            Set([algorithms.provider, algorithms.broker] + (proofKeys == nil ? [] : [.es256])))
+        figure.add(try await compared(round, kind))
     }
 
     private static func processors(_ round: [Metric: Double]) -> Double {
         (round[.brokerCPU] ?? 0) + (round[.postgresqlCPU] ?? 0)
     }
 
-    private func compared(
-        _ round: [Metric: Double], _ kind: RequestKind, _ cryptography: RawCryptography
-    ) -> [Metric: Double] {
+    /// Measures what the signatures cost right after the requests, at the speed that the machine has now.
+    private func compared(_ round: [Metric: Double], _ kind: RequestKind) async throws -> [Metric: Double] {
         let algorithms = probe.installation.algorithms
-        let raw = cryptography.microseconds(
-            verifying: (kind.isExchange ? [algorithms.provider] : []) + (kind == .proven ? [.es256] : []),
-            signing: algorithms.broker)
+        let verified: [SignatureAlgorithm] =
+            (kind.isExchange ? [algorithms.provider] : []) + (kind == .proven ? [.es256] : [])
+        let raw = try await RawCryptography.measured(Set(verified + [algorithms.broker]))
+            .microseconds(verifying: verified, signing: algorithms.broker)
         var round = round
         round[.cryptography] = raw
         round[.cryptographyRatio] = (round[.brokerCPU] ?? 0) / raw
