@@ -25,12 +25,12 @@ final class SignerSocket: Sendable {
 
     /// Listens at `path`, which must not exist, or be left from a signer that ended.
     static func listen(at path: String) throws(SignerDefect) -> SignerSocket {
-        // Two signers that start at once look and bind one after the other: the second one finds the first.
-        let parent = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) } ?? "."
-        let directory = unsafe Glibc.open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard directory >= 0 else { throw .lastSystemError(path) }
-        defer { _ = close(directory) }
-        while flock(directory, LOCK_EX) != 0 { guard errno == EINTR else { throw .lastSystemError(path) } }
+        // Two signers that start at once look and bind one after the other: the second one finds the first. Only the
+        // signer's account may open the file: a broker that holds the lock would keep the signer from starting.
+        let lock = unsafe Glibc.open(path + ".lock", O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard lock >= 0 else { throw .lastSystemError(path) }
+        defer { _ = close(lock) }
+        while flock(lock, LOCK_EX) != 0 { guard errno == EINTR else { throw .lastSystemError(path) } }
         if (try? connect(to: path, patience: 1)) != nil {
             throw .socket(path: path, reason: "another signer serves it")
         }
