@@ -85,12 +85,9 @@ extension IDTokenClaims {
     /// `iat` and `exp` are required, with `iat` before `exp`. `iat` and `nbf` must not exceed the broker's time by
     /// more than the skew.
     static func times(_ claims: JSONObject, at now: UnixTime) throws(SubjectTokenDefect) -> (UnixTime, UnixTime) {
-        let latest = now.adding(skew)
-        guard let issuedAt = claims.time("iat"), issuedAt <= latest else { throw .issuedAt }
+        guard let issuedAt = claims.time("iat"), issuedAt <= now.adding(skew) else { throw .issuedAt }
         guard let expiresAt = claims.time("exp"), expiresAt > issuedAt else { throw .expiry }
-        if claims.contains("nbf") {
-            guard let notBefore = claims.time("nbf"), notBefore <= latest else { throw .notBefore }
-        }
+        guard claims.hasBegun(at: now) else { throw .notBefore }
         return (issuedAt, expiresAt)
     }
 
@@ -159,6 +156,25 @@ extension JSONObject {
         let clients = names.compactMap { ClientID($0) }
         return clients.count == names.count ? clients : nil
     }
+
+    /// `iat` of a token that must be at most this old; `nil` if it is missing, older or ahead.
+    func issuedAt(within age: Seconds, before now: UnixTime) -> UnixTime? {
+        guard let issuedAt = time("iat"), issuedAt <= now.adding(skew),
+            now.since(issuedAt) <= Seconds(age.count + skew.count)
+        else { return nil }
+        return issuedAt
+    }
+
+    /// `exp` of a token that may live this long; `nil` if it is missing, past or later.
+    func expiresAt(within life: Seconds, after issuedAt: UnixTime, at now: UnixTime) -> UnixTime? {
+        guard let expiresAt = time("exp"), expiresAt > issuedAt, now < expiresAt.adding(skew),
+            expiresAt.since(issuedAt) <= life
+        else { return nil }
+        return expiresAt
+    }
+
+    /// Whether `nbf`, if present, is valid and not ahead.
+    func hasBegun(at now: UnixTime) -> Bool { !contains("nbf") || time("nbf").map { $0 <= now.adding(skew) } ?? false }
 
     /// `jti`: 1 to 255 octets.
     var tokenID: String? { string("jti").flatMap { (1...255).contains($0.utf8.count) ? $0 : nil } }

@@ -41,7 +41,13 @@ extension LogoutTokenClaims {
         guard claims.object("events")?.object(Self.event) != nil else { throw .events }
         guard !claims.contains("nonce") else { throw .nonce }
         guard let audience = claims.audience, !audience.isEmpty else { throw .audience }
-        let issuedAt = try Self.times(claims, policy, at: now)
+        guard let issuedAt = claims.issuedAt(within: Self.longestLife, before: now) else { throw .issuedAt }
+        // Refuses a long lifetime even if the IdP sets one: a stolen token would stay useful.
+        guard
+            policy.allowsMissingExpiry && !claims.contains("exp")
+                || claims.expiresAt(within: Self.longestLife, after: issuedAt, at: now) != nil
+        else { throw .expiry }
+        guard claims.hasBegun(at: now) else { throw .notBefore }
         let subject = try Self.subject(claims, policy)
         guard let tokenID = claims.tokenID else { throw .tokenID }
         self.init(
@@ -49,26 +55,6 @@ extension LogoutTokenClaims {
                 cause: .logoutToken, issuer: issuer, subject: subject, effectiveAt: issuedAt, signer: issuer,
                 tokenID: tokenID, refusedAfter: issuedAt.adding(Self.longestLife).adding(skew)),
             audience: audience)
-    }
-
-    /// Checks `exp` and `nbf`, and returns `iat`. Refuses a long lifetime even if the IdP sets one: a stolen token
-    /// would stay useful.
-    private static func times(
-        _ claims: JSONObject, _ policy: LogoutPolicy, at now: UnixTime
-    ) throws(LogoutRefusal) -> UnixTime {
-        let latest = now.adding(skew)
-        guard let issuedAt = claims.time("iat"), issuedAt <= latest,
-            now.since(issuedAt) <= Seconds(longestLife.count + skew.count)
-        else { throw .issuedAt }
-        if claims.contains("exp") || !policy.allowsMissingExpiry {
-            guard let expiresAt = claims.time("exp"), expiresAt > issuedAt, now < expiresAt.adding(skew),
-                expiresAt.since(issuedAt) <= longestLife
-            else { throw .expiry }
-        }
-        if claims.contains("nbf") {
-            guard let notBefore = claims.time("nbf"), notBefore <= latest else { throw .notBefore }
-        }
-        return issuedAt
     }
 
     /// `sid`, `sub` or both; each one present must be valid.

@@ -59,7 +59,6 @@ extension SecurityEvent {
     /// A transmitter repeats a token until it is acknowledged. One that comes later was lost in a longer outage.
     static let longestAge: Seconds = .hours(24)
 
-    private static let verification = "https://schemas.openid.net/secevent/ssf/event-type/verification"
     private static let causes: [(type: String, cause: LogoutCause)] = [
         ("https://schemas.openid.net/secevent/caep/event-type/session-revoked", .sessionRevoked),
         ("https://schemas.openid.net/secevent/risc/event-type/account-disabled", .accountDisabled),
@@ -72,9 +71,7 @@ extension SecurityEvent {
             audience.contains(where: { own in policy.audiences.contains { $0.hasSameOctets(as: own) } })
         else { throw .audience }
         guard !claims.contains("exp") else { throw .expiry }
-        guard let issuedAt = claims.time("iat"), issuedAt <= now.adding(skew),
-            now.since(issuedAt) <= Seconds(Self.longestAge.count + skew.count)
-        else { throw .issuedAt }
+        guard let issuedAt = claims.issuedAt(within: Self.longestAge, before: now) else { throw .issuedAt }
         guard let tokenID = claims.tokenID else { throw .tokenID }
         guard let events = claims.object("events"), events.count == 1, let member = events.members.first,
             let event = member.value.object
@@ -112,15 +109,11 @@ extension ProviderSignal {
         guard let audience = claims.oneOrMoreStrings("aud"), audience.count == 1,
             policy.audiences.contains(where: { $0.hasSameOctets(as: audience[0]) })
         else { throw .audience }
-        guard let issuedAt = claims.time("iat"), issuedAt <= now.adding(skew),
-            now.since(issuedAt) <= Seconds(Self.longestLife.count + skew.count)
-        else { throw .issuedAt }
-        guard let expiresAt = claims.time("exp"), expiresAt > issuedAt, now < expiresAt.adding(skew),
-            expiresAt.since(issuedAt) <= Self.longestLife
-        else { throw .expiry }
-        if claims.contains("nbf") {
-            guard let notBefore = claims.time("nbf"), notBefore <= now.adding(skew) else { throw .notBefore }
+        guard let issuedAt = claims.issuedAt(within: Self.longestLife, before: now) else { throw .issuedAt }
+        guard let expiresAt = claims.expiresAt(within: Self.longestLife, after: issuedAt, at: now) else {
+            throw .expiry
         }
+        guard claims.hasBegun(at: now) else { throw .notBefore }
         guard let tokenID = claims.tokenID else { throw .tokenID }
         guard let request = (try? JSONReader.parse(body))?.object else { throw .bodyMalformed }
         let names = ["sub_id", "subject"].filter(request.contains)

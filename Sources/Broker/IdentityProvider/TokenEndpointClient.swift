@@ -56,9 +56,11 @@ package final class TokenEndpointClient: Sendable {
         outgoing.body = .bytes(request.body)
         do {
             let response = try await http.execute(outgoing, deadline: .now() + TimeAmount(timeout))
-            return .success(try await read(response))
-        } catch is Redirected {
-            return .failure(.unanswered(.redirected))
+            let status = Int(response.status.code)
+            guard !(300..<400).contains(status) else { return .failure(.unanswered(.redirected)) }
+            let body = try await response.untrustedBody(atMost: Self.largest)
+            return .success(
+                TokenEndpointAnswer(status: status, contentType: response.headers["content-type"], body: body))
         } catch BodyDefect.encoded {
             return .failure(.unanswered(.encoded))
         } catch BodyDefect.tooLarge {
@@ -66,15 +68,6 @@ package final class TokenEndpointClient: Sendable {
         } catch {
             return .failure(Self.failure(error))
         }
-    }
-
-    private struct Redirected: Error {}
-
-    private func read(_ response: HTTPClientResponse) async throws -> TokenEndpointAnswer {
-        let status = Int(response.status.code)
-        guard !(300..<400).contains(status) else { throw Redirected() }
-        let body = try await response.untrustedBody(atMost: Self.largest)
-        return TokenEndpointAnswer(status: status, contentType: response.headers["content-type"], body: body)
     }
 
     /// Whether the server may have received the request: that requires a connection and a completed TLS handshake. In

@@ -37,8 +37,8 @@ public struct JSONWebKey: Sendable {
         if !allowingPrivateMembers, Self.privateMembers.contains(where: json.contains) { throw .privateKey }
         try Self.checkUse(of: json)
         try self.init(
-            try Parameters(json), keyID: try Self.optionalText("kid", of: json), algorithm: try Self.algorithm(of: json)
-        )
+            try Parameters(json), keyID: try json.shortText("kid", orThrow: JSONWebKeyError.malformedMember),
+            algorithm: try Self.algorithm(of: json))
     }
 
     /// Whether this key can verify signatures under `algorithm`.
@@ -76,17 +76,9 @@ public struct JSONWebKey: Sendable {
     }
 
     private static func algorithm(of json: JSONObject) throws(JSONWebKeyError) -> SignatureAlgorithm? {
-        guard let name = try optionalText("alg", of: json) else { return nil }
+        guard let name = try json.shortText("alg", orThrow: JSONWebKeyError.malformedMember) else { return nil }
         guard let algorithm = SignatureAlgorithm(name: name) else { throw .unsupportedAlgorithm }
         return algorithm
-    }
-
-    private static func optionalText(_ name: String, of json: JSONObject) throws(JSONWebKeyError) -> String? {
-        guard let value = json[name] else { return nil }
-        guard let text = value.string, !text.isEmpty, text.utf8.count <= JOSEHeader.longestKeyID else {
-            throw .malformedMember
-        }
-        return text
     }
 }
 

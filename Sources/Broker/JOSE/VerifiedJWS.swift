@@ -79,8 +79,8 @@ public struct JOSEHeader: Sendable, Equatable {
         guard let name = parameters.string("alg") else { throw .malformedHeader }
         guard let algorithm = SignatureAlgorithm(name: name) else { throw .unsupportedAlgorithm }
         self.algorithm = algorithm
-        keyID = try Self.optionalText("kid", of: parameters)
-        type = try Self.optionalText("typ", of: parameters)
+        keyID = try parameters.shortText("kid", orThrow: JWSError.malformedHeader)
+        type = try parameters.shortText("typ", orThrow: JWSError.malformedHeader)
         self.parameters = parameters
     }
 
@@ -95,9 +95,13 @@ public struct JOSEHeader: Sendable, Equatable {
         return written.hasSameOctets(as: expected) || written.hasSameOctets(as: prefix + expected)
     }
 
-    private static func optionalText(_ name: String, of parameters: JSONObject) throws(JWSError) -> String? {
-        guard let value = parameters[name] else { return nil }
-        guard let text = value.string, !text.isEmpty, text.utf8.count <= longestKeyID else { throw .malformedHeader }
+}
+
+extension JSONObject {
+    /// The text of an optional member. Throws if it is no text, empty, or longer than a key identifier may be.
+    func shortText<Failure>(_ name: String, orThrow failure: Failure) throws(Failure) -> String? {
+        guard let value = self[name] else { return nil }
+        guard let text = value.string, !text.isEmpty, text.utf8.count <= JOSEHeader.longestKeyID else { throw failure }
         return text
     }
 }

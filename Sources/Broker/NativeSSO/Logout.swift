@@ -23,7 +23,14 @@ package struct Logout: Sendable {
     /// Verifies a logout token of a configured IdP for this broker. Checks everything of §2.6 except reuse.
     package func verify(_ token: LogoutToken) async throws(LogoutError) -> LogoutTokenClaims {
         let claims = try await tokens.verify(token, at: clock.now)
-        try checkAudience(of: claims)
+        // OpenID Connect Core §3.1.3.7, 3: `aud` may contain only clients that the broker serves. The IdP sends another
+        // app's logouts elsewhere; a token that one app obtained must not end the sessions of others.
+        let own = policies[claims.signal.issuer]?.audiences ?? []
+        for client in claims.audience where !own.contains(client) {
+            guard try LogoutError.port({ () throws(PortError) in try directory.client(client) }) != nil else {
+                throw .refused(.audience)
+            }
+        }
         return claims
     }
 
@@ -34,17 +41,6 @@ package struct Logout: Sendable {
     package func end(_ claims: LogoutTokenClaims, requestID: UniqueID) async throws(LogoutError) -> Int64 {
         let record = LogoutRecord(claims.signal, requestID: requestID, milliseconds: clock.milliseconds)
         return try await LogoutError.port { () async throws(PortError) in try await registry.end(record) } ?? 0
-    }
-
-    /// OpenID Connect Core §3.1.3.7, 3: `aud` may contain only clients that the broker serves. The IdP sends another
-    /// app's logouts elsewhere; a token that one app obtained must not end the sessions of others.
-    private func checkAudience(of claims: LogoutTokenClaims) throws(LogoutError) {
-        let own = policies[claims.signal.issuer]?.audiences ?? []
-        for client in claims.audience where !own.contains(client) {
-            guard try LogoutError.port({ () throws(PortError) in try directory.client(client) }) != nil else {
-                throw .refused(.audience)
-            }
-        }
     }
 }
 

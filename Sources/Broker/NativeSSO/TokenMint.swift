@@ -34,7 +34,7 @@ package struct TokenMint: Sendable {
             client.issuesIDToken
             ? claims.siblingIDToken(in: sessionID, on: device, hashFunction: try hashFunction(for: client)) : nil
         return try await answer(
-            asked, claims,
+            client, claims, issued: .accessToken,
             refreshToken: asked.request.hasRefreshToken ? refreshToken(grant.id, grant.generation) : nil,
             idToken: idToken)
     }
@@ -47,7 +47,8 @@ package struct TokenMint: Sendable {
     ) async throws(PortError) -> TokenAnswer {
         let claims = try claims(asked, grant, in: session, at: now)
         return try await answer(
-            asked, claims, idToken: claims.siblingIDToken(in: SessionID(of: session)))
+            asked.request.client, claims, issued: .accessToken,
+            idToken: claims.siblingIDToken(in: SessionID(of: session)))
     }
 
     private func claims(
@@ -64,16 +65,15 @@ package struct TokenMint: Sendable {
 
     /// - Parameter idToken: The claims of the id_token; `nil`: the answer has none.
     private func answer(
-        _ asked: Admission, _ claims: AccessTokenClaims, refreshToken: Pending<String, PortError>? = nil,
-        idToken: [UInt8]?
+        _ client: Client, _ claims: AccessTokenClaims, issued: TokenAnswer.Issued? = nil,
+        refreshToken: Pending<String, PortError>? = nil, idToken: [UInt8]? = nil
     ) async throws(PortError) -> TokenAnswer {
-        let client = asked.request.client
         let signed = idToken.map { sign($0, .idToken, for: client) }
         let accessToken = sign(claims.json, .accessToken, for: client)
         // What was begun is waited for, so that every signature is counted.
         let (first, second, third) = (await accessToken.result, await refreshToken?.result, await signed?.result)
         return TokenAnswer(
-            accessToken: try first.get(), issued: .accessToken, isBound: claims.key != nil,
+            accessToken: try first.get(), issued: issued, isBound: claims.key != nil,
             expiresIn: claims.expiresAt.since(claims.issuedAt), scope: claims.scope.description,
             refreshToken: try second?.get(), idToken: try third?.get())
     }
@@ -87,21 +87,15 @@ package struct TokenMint: Sendable {
         let (successor, overflow) = asked.token.generation.addingReportingOverflow(1)
         guard !overflow else { throw .broken("generation overflow") }
         guard let subject = family.session.subject else { throw .broken("a grant in a session without a user") }
-        let scope = asked.grantedScope(of: family)
         // The session may now end earlier than when the grant was made.
         let end = min(family.expiresAt, family.session.expiresAt)
         let claims = AccessTokenClaims(
             issuer: issuer, subject: try name(subject, at: family.provider), provider: family.provider,
             audiences: asked.request.resource.map { [$0] } ?? family.audiences, client: client.id,
             issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: end, at: now),
-            scope: scope, login: family.login, session: family.session.id, key: key,
+            scope: asked.grantedScope(of: family), login: family.login, session: family.session.id, key: key,
             copied: family.claims.only(client.copiedClaims))
-        let refreshToken = refreshToken(asked.token.grantID, successor)
-        let accessToken = sign(claims.json, .accessToken, for: client)
-        let (first, second) = (await accessToken.result, await refreshToken.result)
-        return TokenAnswer(
-            accessToken: try first.get(), isBound: key != nil, expiresIn: claims.expiresAt.since(now),
-            scope: scope.description, refreshToken: try second.get())
+        return try await answer(client, claims, refreshToken: refreshToken(asked.token.grantID, successor))
     }
 
     /// The answer to an enrolment. The id_token expires with the IdP's id_token or with the session, whichever is

@@ -19,6 +19,7 @@ package struct PostgresTimestamp: Sendable, Hashable, Comparable {
 /// One result row. Columns are read by position. A wrong type or an unexpected NULL throws `unexpectedResult`.
 package struct Row: Sendable {
     let answer: Answer
+    /// In range: ``Answer/rows`` makes the rows.
     let index: Int
 
     package var count: Int { answer.columns }
@@ -26,7 +27,10 @@ package struct Row: Sendable {
     /// The position of the column with this name. Throws if it does not exist.
     package func column(_ name: String) throws(PostgresError) -> Int { try answer.names.position(of: name) }
 
-    package func isNull(_ column: Int) throws(PostgresError) -> Bool { try answer.isNull(row: index, column: column) }
+    package func isNull(_ column: Int) throws(PostgresError) -> Bool {
+        guard column >= 0, column < answer.columns else { throw .unexpectedResult(column: column) }
+        return answer.result.isNull(row: index, column: column)
+    }
 
     package func bool(_ column: Int) throws(PostgresError) -> Bool {
         try read(column) { octets, type in type == .bool && octets.count == 1 ? octets[0] != 0 : nil }
@@ -77,14 +81,13 @@ package struct Row: Sendable {
         try read(column) { octets, type in type.isTextualArray ? ArrayReader.texts(in: octets) : nil }
     }
 
-    /// Passes the octets of one value to `interpret`; throws if that returns `nil`.
+    /// Passes the octets of one value to `interpret`; throws for NULL, and if that returns `nil`.
     private func read<Value>(
         _ column: Int, _ interpret: (Span<UInt8>, ColumnType) -> Value?
     ) throws(PostgresError) -> Value {
-        try answer.withValue(row: index, column: column) { octets, type throws(PostgresError) in
-            guard let value = interpret(octets, type) else { throw .unexpectedResult(column: column) }
-            return value
-        }
+        guard try !isNull(column), let value = answer.result.withValue(row: index, column: column, interpret)
+        else { throw .unexpectedResult(column: column) }
+        return value
     }
 }
 

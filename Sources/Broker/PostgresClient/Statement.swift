@@ -72,37 +72,17 @@ package struct RowKey: Sendable, Hashable, Comparable {
 /// `@unchecked Sendable`: a complete `PGresult` is immutable, and libpq allows concurrent reads (*Behavior in
 /// Threaded Programs*).
 final class Answer: @unchecked Sendable {
-    private let result: ResultHandle
+    let result: ResultHandle
     let columns: Int
     let names: ColumnNames
-    let count: Int
 
     init(_ result: consuming ResultHandle, _ names: ColumnNames) {
         self.names = names
         columns = result.columns
-        count = result.rows
         self.result = result
     }
 
-    var rows: [Row] { (0..<count).map { Row(answer: self, index: $0) } }
-
-    func isNull(row: Int, column: Int) throws(PostgresError) -> Bool {
-        try check(row, column)
-        return result.isNull(row: row, column: column)
-    }
-
-    /// Passes the octets and type of one value to `body`. Throws for NULL or a missing column.
-    func withValue<Value>(
-        row: Int, column: Int, _ body: (Span<UInt8>, ColumnType) throws(PostgresError) -> Value
-    ) throws(PostgresError) -> Value {
-        try check(row, column)
-        guard !result.isNull(row: row, column: column) else { throw .unexpectedResult(column: column) }
-        return try result.withValue(row: row, column: column, body)
-    }
-
-    private func check(_ row: Int, _ column: Int) throws(PostgresError) {
-        guard row >= 0, row < count, column >= 0, column < columns else { throw .unexpectedResult(column: column) }
-    }
+    var rows: [Row] { (0..<result.rows).map { Row(answer: self, index: $0) } }
 }
 
 /// Column positions of a statement's results: read once per statement and connection.

@@ -8,10 +8,20 @@ import Synchronization
 /// a database outage the events wait. If the buffer is full, new events are lost and counted. So is an event whose
 /// values the database refuses.
 package final class PostgresAuditTrail: AuditTrail {
+    /// Events that wait for the database, bounded to limit memory during an outage.
+    private struct Buffer {
+        var events: [AuditEvent] = []
+        var lost = 0
+    }
+
     private let database: any StatementExecutor
-    private let buffer: AuditBuffer
+    private let buffer = Mutex(Buffer())
+    private let capacity: Int
     private let retryDelay: Duration
     private let onLoss: @Sendable (Int) -> Void
+    /// Yields when an event arrives in the empty buffer, to wake the writer.
+    private let arrivals: AsyncStream<Void>
+    private let arrival: AsyncStream<Void>.Continuation
 
     private static let batchSize = 256
 
@@ -24,15 +34,26 @@ package final class PostgresAuditTrail: AuditTrail {
         onLoss: @escaping @Sendable (Int) -> Void
     ) {
         self.database = database
-        self.buffer = AuditBuffer(capacity: capacity)
+        self.capacity = capacity
         self.retryDelay = retryDelay
         self.onLoss = onLoss
+        (arrivals, arrival) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Events that wait for the database.
-    package var waiting: Int { buffer.count }
+    package var waiting: Int { buffer.withLock { $0.events.count } }
 
-    package func record(_ event: AuditEvent) { buffer.append(event) }
+    package func record(_ event: AuditEvent) {
+        let isFirst = buffer.withLock { buffer in
+            guard buffer.events.count < capacity else {
+                buffer.lost += 1
+                return false
+            }
+            buffer.events.append(event)
+            return buffer.events.count == 1
+        }
+        if isFirst { arrival.yield() }
+    }
 
     /// Returns when the event is in the database.
     package func write(_ event: AuditEvent) async throws(PortError) {
@@ -44,25 +65,25 @@ package final class PostgresAuditTrail: AuditTrail {
     /// Writes events until ``finish()``, then tries once to write the rest. Events that still fail are lost and
     /// counted.
     package func run() async {
-        for await _ in buffer.arrivals {
-            while !buffer.isEmpty {
+        for await _ in arrivals {
+            while waiting > 0 {
                 guard await writeBatch() else {
                     try? await Task.sleep(for: retryDelay)
                     break
                 }
             }
         }
-        while !buffer.isEmpty, await writeBatch() {}
+        while waiting > 0, await writeBatch() {}
         // The operator who stops the broker during an outage must see the loss.
-        let (left, lost) = buffer.take(atMost: .max)
+        let (left, lost) = take(atMost: .max)
         if left.count + lost > 0 { onLoss(left.count + lost) }
     }
 
     /// Lets ``run()`` return after the last write.
-    package func finish() { buffer.finish() }
+    package func finish() { arrival.finish() }
 
     private func writeBatch() async -> Bool {
-        let (events, lost) = buffer.take(atMost: Self.batchSize)
+        let (events, lost) = take(atMost: Self.batchSize)
         if lost > 0 { onLoss(lost) }
         var (rest, size) = (events[...], events.count)
         while !rest.isEmpty {
@@ -77,12 +98,32 @@ package final class PostgresAuditTrail: AuditTrail {
                 }
                 onLoss(1)
             } catch {
-                buffer.restore(Array(rest))
+                restore(rest)
                 return false
             }
             rest = rest.dropFirst(batch.count)
         }
         return true
+    }
+
+    /// Removes and returns the oldest events, at most `limit`, and the number lost since the last call.
+    private func take(atMost limit: Int) -> (events: [AuditEvent], lost: Int) {
+        buffer.withLock { buffer in
+            let batch = Array(buffer.events.prefix(limit))
+            buffer.events.removeFirst(batch.count)
+            defer { buffer.lost = 0 }
+            return (batch, buffer.lost)
+        }
+    }
+
+    /// Returns unwritten events to the front. Events without room are lost and counted.
+    private func restore(_ events: ArraySlice<AuditEvent>) {
+        buffer.withLock { buffer in
+            let room = max(0, capacity - buffer.events.count)
+            buffer.events.insert(contentsOf: events.prefix(room), at: 0)
+            buffer.lost += max(0, events.count - room)
+        }
+        arrival.yield()
     }
 }
 
@@ -107,62 +148,6 @@ enum AuditStatements {
 
     /// The arrays hold no NULL; the function treats this value as NULL.
     private static let nothing = [UInt8](repeating: 0, count: 16)
-}
-
-/// Events that wait for the database, bounded to limit memory during an outage.
-final class AuditBuffer: Sendable {
-    private struct State {
-        var events: [AuditEvent] = []
-        var lost = 0
-    }
-
-    private let state = Mutex(State())
-    private let capacity: Int
-    /// Yields when an event arrives in the empty buffer, to wake the writer.
-    let arrivals: AsyncStream<Void>
-    private let arrival: AsyncStream<Void>.Continuation
-
-    init(capacity: Int) {
-        self.capacity = capacity
-        (arrivals, arrival) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    }
-
-    func append(_ event: AuditEvent) {
-        let isFirst = state.withLock { state in
-            guard state.events.count < capacity else {
-                state.lost += 1
-                return false
-            }
-            state.events.append(event)
-            return state.events.count == 1
-        }
-        if isFirst { arrival.yield() }
-    }
-
-    /// Removes and returns the oldest events, at most `limit`, and the number lost since the last call.
-    func take(atMost limit: Int) -> (events: [AuditEvent], lost: Int) {
-        state.withLock { state in
-            let batch = Array(state.events.prefix(limit))
-            state.events.removeFirst(batch.count)
-            defer { state.lost = 0 }
-            return (batch, state.lost)
-        }
-    }
-
-    /// Returns unwritten events to the front. Events without room are lost and counted.
-    func restore(_ events: [AuditEvent]) {
-        state.withLock { state in
-            let room = max(0, capacity - state.events.count)
-            state.events.insert(contentsOf: events.prefix(room), at: 0)
-            state.lost += max(0, events.count - room)
-        }
-        arrival.yield()
-    }
-
-    var isEmpty: Bool { count == 0 }
-    var count: Int { state.withLock { $0.events.count } }
-
-    func finish() { arrival.finish() }
 }
 
 /// The kinds of audit events that SQL functions and this target record. `native-sso explain` must have a sentence for

@@ -24,7 +24,11 @@ package struct PostgresCodeRegister: CodeRegister {
 
     package func claim(_ entry: CodeEntry) async throws(PortError) -> CodeClaim {
         let (claim, isRepeated) = try await one(
-            claims, CodeStatements.claim, CodeStatements.parameters(entry), CodeStatements.claim)
+            claims, CodeStatements.claim,
+            [
+                .bytes(entry.code.octets), .bytes(entry.binding.octets), .uuid(entry.requestID),
+                .optionalBytes(entry.proof?.id.digest), .optionalInt64(entry.proof?.life.count),
+            ], CodeStatements.claim)
         // The proof may be used by the first attempt, whose outcome is unknown.
         guard !isRepeated || claim != .proofUsed else {
             throw .outage(Outage(.database, "the outcome of a claim is not known"))
@@ -41,9 +45,17 @@ package struct PostgresCodeRegister: CodeRegister {
     package func settle(
         _ code: CodeName, of request: UniqueID, as settlement: CodeSettlement
     ) async throws(PortError) -> Bool {
-        try await one(settlements, CodeStatements.settle, CodeStatements.parameters(code, request, settlement)) {
-            try $0.bool(0)
-        }.value
+        let (state, answer): (String, [UInt8]?) =
+            switch settlement {
+            case .released: ("released", nil)
+            case .lost: ("lost", nil)
+            case .kept(let answer): ("kept", answer)
+            case .answered(let answer): ("answered", answer)
+            }
+        return try await one(
+            settlements, CodeStatements.settle,
+            [.bytes(code.octets), .uuid(request), .text(state), .optionalBytes(answer)]
+        ) { try $0.bool(0) }.value
     }
 
     package func finish(_ code: CodeName, _ binding: CodeBinding, answer: [UInt8]) async throws(PortError) -> [UInt8]? {
@@ -80,20 +92,13 @@ package struct PostgresCodeRegister: CodeRegister {
     }
 }
 
-/// The SQL functions for relayed codes: their parameters and result rows.
+/// The SQL functions for relayed codes.
 enum CodeStatements {
     static let claim = Statement("SELECT standing, answer FROM native_sso.reserve_code($1, $2, $3, $4, $5)")
     static let send = Statement("SELECT native_sso.send_code($1, $2, $3)")
     static let settle = Statement("SELECT native_sso.settle_code($1, $2, $3, $4)")
     static let finish = Statement("SELECT native_sso.finish_code($1, $2, $3)")
     static let forget = Statement("SELECT native_sso.forget_code($1, $2)")
-
-    static func parameters(_ entry: CodeEntry) -> [PostgresValue] {
-        [
-            .bytes(entry.code.octets), .bytes(entry.binding.octets), .uuid(entry.requestID),
-            .optionalBytes(entry.proof?.id.digest), .optionalInt64(entry.proof?.life.count),
-        ]
-    }
 
     static func claim(_ row: Row) throws -> CodeClaim {
         switch (try row.text(0), try row.optionalBytes(1)) {
@@ -104,16 +109,5 @@ enum CodeStatements {
         case ("proof_used", nil): .proofUsed
         default: throw CorruptRow(column: "standing")
         }
-    }
-
-    static func parameters(_ code: CodeName, _ request: UniqueID, _ settlement: CodeSettlement) -> [PostgresValue] {
-        let (state, answer): (String, [UInt8]?) =
-            switch settlement {
-            case .released: ("released", nil)
-            case .lost: ("lost", nil)
-            case .kept(let answer): ("kept", answer)
-            case .answered(let answer): ("answered", answer)
-            }
-        return [.bytes(code.octets), .uuid(request), .text(state), .optionalBytes(answer)]
     }
 }

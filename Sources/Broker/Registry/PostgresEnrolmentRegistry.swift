@@ -72,12 +72,9 @@ enum EnrolStatement {
             boundKey: try row.optionalIdentifier("pinned_jkt"),
             proofWasUsed: try row.bool("proof_used"),
             assertionWasUsed: try row.bool("assertion_used"),
-            session: try session(row))
-    }
-
-    private static func session(_ row: Row) throws -> EnrolledSession? {
-        guard try !row.isNull("session_id") else { return nil }
-        return EnrolledSession(
-            id: SessionID(of: try row.uniqueID("session_id")), expiresAt: try row.instant("expires_at"))
+            session: try row.isNull("session_id")
+                ? nil
+                : EnrolledSession(
+                    id: SessionID(of: try row.uniqueID("session_id")), expiresAt: try row.instant("expires_at")))
     }
 }

@@ -23,14 +23,9 @@ package struct Sweeper: Sendable {
     /// - Parameter interval: Minimum time since the start of the last sweep by any broker.
     /// - Returns: `nil` if the last sweep is more recent, or another one is running.
     package func sweep(unlessWithin interval: Seconds) async throws(PostgresError) -> SweepReport? {
-        guard
-            try await query(
-                RetentionStatements.begin, [.int64(interval.count)], { row throws(PostgresError) in try row.bool(0) })
-                == [true]
-        else {
-            return nil
-        }
-        _ = try await query(AuditStatements.preparePartitions, []) { _ in }
+        let begun = try await database.query(RetentionStatements.begin, [.int64(interval.count)])
+        guard try begun.first?.bool(0) == true else { return nil }
+        _ = try await database.query(AuditStatements.preparePartitions, [])
         var report = SweepReport()
         for part in RetentionStatements.parts {
             guard try await sweep(part.statement, counting: { report[keyPath: part.count] += $0 }) else {
@@ -44,31 +39,27 @@ package struct Sweeper: Sendable {
     /// The records that a sweep would delete now.
     package func prospect() async throws(PostgresError) -> SweepReport {
         var report = SweepReport()
-        let counts = try await query(RetentionStatements.count, []) { row throws(PostgresError) in
-            try RetentionStatements.parts.indices.map { index throws(PostgresError) in try row.int64(index) }
+        guard let counts = try await database.query(RetentionStatements.count, []).first else { return report }
+        for (index, part) in RetentionStatements.parts.enumerated() {
+            report[keyPath: part.count] = try counts.int64(index)
         }
-        for (part, count) in zip(RetentionStatements.parts, counts.joined()) { report[keyPath: part.count] = count }
         report.isComplete = true
         return report
     }
 
     /// How much the database holds, from a sample of about 128 pages of each table.
     package func size() async throws(PostgresError) -> RegistrySize? {
-        try await query(RetentionStatements.size, []) { row throws(PostgresError) in
-            RegistrySize(sessions: try row.int64(0), grants: try row.int64(1), sweptAt: try row.int64(2))
-        }.first
+        guard let row = try await database.query(RetentionStatements.size, []).first else { return nil }
+        return RegistrySize(sessions: try row.int64(0), grants: try row.int64(1), sweptAt: try row.int64(2))
     }
 
     /// - Returns: Whether it has finished.
     private func sweep(_ statement: Statement, counting removed: (Int64) -> Void) async throws(PostgresError) -> Bool {
         while await rest() {
-            let batches = try await query(statement, [.int64(batch)]) { row throws(PostgresError) in
-                (lookedAt: try row.int64(0), removed: try row.int64(1))
-            }
             // No row: another sweep holds the lock.
-            guard let done = batches.first else { return false }
-            removed(done.removed)
-            if done.lookedAt < batch { return true }
+            guard let done = try await database.query(statement, [.int64(batch)]).first else { return false }
+            removed(try done.int64(1))
+            if try done.int64(0) < batch { return true }
         }
         return false
     }
@@ -77,12 +68,6 @@ package struct Sweeper: Sendable {
     private func rest() async -> Bool {
         try? await Task.sleep(for: pause)
         return !Task.isCancelled
-    }
-
-    private func query<Value: Sendable>(
-        _ statement: Statement, _ parameters: [PostgresValue], _ decode: (Row) throws(PostgresError) -> Value
-    ) async throws(PostgresError) -> [Value] {
-        try await database.query(statement, parameters).map(decode)
     }
 }
 

@@ -56,11 +56,6 @@ public struct JSONObject: Sendable, Equatable {
         public let name: String
         public let value: JSONValue
 
-        public init(name: String, value: JSONValue) {
-            self.name = name
-            self.value = value
-        }
-
         public static func == (a: Member, b: Member) -> Bool { a.name.hasSameOctets(as: b.name) && a.value == b.value }
     }
 

@@ -39,9 +39,11 @@ package final class DocumentClient: Sendable {
         request.headers.add(name: "connection", value: "close")
         do {
             let response = try await http.execute(request, deadline: .now() + TimeAmount(timeout))
-            return .success(try await body(of: response))
-        } catch let error as KeySetFetchError {
-            return .failure(error)
+            switch response.status.code {
+            case 200: return .success(try await response.untrustedBody(atMost: largest))
+            case 300..<400: return .failure(.redirected)
+            case let status: return .failure(.status(Int(status)))
+            }
         } catch BodyDefect.encoded {
             return .failure(.encoded)
         } catch BodyDefect.tooLarge {
@@ -60,10 +62,4 @@ package final class DocumentClient: Sendable {
     private static let timeouts: [HTTPClientError] = [
         .deadlineExceeded, .connectTimeout, .readTimeout, .tlsHandshakeTimeout,
     ]
-
-    private func body(of response: HTTPClientResponse) async throws -> [UInt8] {
-        guard !(300..<400).contains(response.status.code) else { throw KeySetFetchError.redirected }
-        guard response.status.code == 200 else { throw KeySetFetchError.status(Int(response.status.code)) }
-        return try await response.untrustedBody(atMost: largest)
-    }
 }

@@ -1,5 +1,6 @@
 package import JOSE
 package import NativeSSO
+import StrictCoding
 
 /// An issuer's known keys at one moment. Each request works with one snapshot.
 struct KeySnapshot: Sendable {
@@ -7,22 +8,39 @@ struct KeySnapshot: Sendable {
     var current: JSONWebKeySet?
     /// The time of that fetch, on the monotonic clock.
     var fetchedAt: Duration = .zero
-    var history = KeyHistory()
+    /// The recorded lives: from the archive, and from this broker's own fetches in case the archive missed them. By
+    /// entry of the key set: a key with two `kid` values has two lives.
+    private var lives: [JSONWebKey: ArchivedKey] = [:]
+    /// Thumbprints: a revocation applies to all entries of a key. Never removed.
+    private var revoked: Set<[UInt8]> = []
     /// From the issuer's discovery document.
     var endpoints = ProviderEndpoints()
     /// False until the archive was read. Until then, the broker cannot tell whether a key is unknown or revoked.
-    var isArchiveRead = false
+    private(set) var isArchiveRead = false
     /// Why the last fetch failed; nil if it succeeded.
     var failure: KeySetFetchError?
     /// The version of the snapshot.
-    var number = 0
+    private(set) var number = 0
 
     /// Merges the archive's content; `nil`: it could not be read.
     mutating func merge(_ archived: ArchivedKeys?) {
         number += 1
         guard let archived else { return }
-        history.merge(archived)
+        for life in archived.lives { merge(life) }
+        revoked.formUnion(archived.revoked)
         isArchiveRead = true
+    }
+
+    /// Records that the key set contained `keys` at `now`.
+    mutating func see(_ keys: [JSONWebKey], at now: UnixTime) {
+        for key in keys { merge(ArchivedKey(key: key, firstSeen: now, lastSeen: now)) }
+    }
+
+    private mutating func merge(_ life: ArchivedKey) {
+        let known = lives[life.key] ?? life
+        lives[life.key] = ArchivedKey(
+            key: life.key, firstSeen: min(known.firstSeen, life.firstSeen), lastSeen: max(known.lastSeen, life.lastSeen)
+        )
     }
 
     /// Maximum retired keys to try per `kid`. An issuer with unique `kid` values never has more than one.
@@ -34,56 +52,18 @@ struct KeySnapshot: Sendable {
         return try current.key(for: header)
     }
 
-    /// The keys for this header that have left the key set, latest first.
+    /// The keys that have left the key set and may have signed a token with this header, latest first. None without a
+    /// `kid`, because nothing else identifies a retired key.
     func retiredKeys(for header: JOSEHeader) -> [ArchivedKey] {
-        let retired = history.lives(for: header).filter { life in
-            current?.keys.contains(life.key) != true
+        guard let keyID = header.keyID else { return [] }
+        let retired = lives.values.filter { life in
+            life.key.keyID?.hasSameOctets(as: keyID) == true && life.key.supports(header.algorithm)
+                && current?.keys.contains(life.key) != true
         }
-        return Array(retired.prefix(Self.mostRetired))
-    }
-}
-
-/// The recorded lives of an issuer's keys: from the archive, and from this broker's own fetches in case the archive
-/// missed them.
-struct KeyHistory: Sendable {
-    /// By entry of the key set: a key with two `kid` values has two lives.
-    private var lives: [JSONWebKey: ArchivedKey] = [:]
-    /// Thumbprints: a revocation applies to all entries of a key.
-    private var revoked: Set<[UInt8]> = []
-
-    /// Records that the key set contained `keys` at `now`.
-    mutating func see(_ keys: [JSONWebKey], at now: UnixTime) {
-        for key in keys { merge(ArchivedKey(key: key, firstSeen: now, lastSeen: now)) }
-    }
-
-    /// Adds the archive's content. Revocations are never removed.
-    mutating func merge(_ archived: ArchivedKeys) {
-        for life in archived.lives { merge(life) }
-        revoked.formUnion(archived.revoked)
-    }
-
-    private mutating func merge(_ life: ArchivedKey) {
-        guard let known = lives[life.key] else {
-            lives[life.key] = life
-            return
-        }
-        lives[life.key] = ArchivedKey(
-            key: life.key, firstSeen: min(known.firstSeen, life.firstSeen), lastSeen: max(known.lastSeen, life.lastSeen)
-        )
+        return Array(retired.sorted { $0.lastSeen > $1.lastSeen }.prefix(Self.mostRetired))
     }
 
     func isRevoked(_ key: JSONWebKey) -> Bool { revoked.contains(key.thumbprint) }
-
-    /// The keys that may have signed a token with this header, latest first. None without a `kid`, because nothing
-    /// else identifies a retired key.
-    func lives(for header: JOSEHeader) -> [ArchivedKey] {
-        guard let keyID = header.keyID else { return [] }
-        return lives.values
-            .filter {
-                $0.key.keyID.map { Array($0.utf8) == Array(keyID.utf8) } == true && $0.key.supports(header.algorithm)
-            }
-            .sorted { $0.lastSeen > $1.lastSeen }
-    }
 }
 
 /// Records which keys an issuer's key set has contained, and when. All brokers share it, and it survives restarts.

@@ -77,7 +77,7 @@ extension ProviderKeys {
             try token.verified(by: try snapshot.currentKey(for: token.header))
         }) {
         case .success(let verified):
-            guard !snapshot.history.isRevoked(verified.key) else { throw .refused(.keyRevoked) }
+            guard !snapshot.isRevoked(verified.key) else { throw .refused(.keyRevoked) }
             return .verified(Verified(token: verified, isKeyCurrent: true))
         case .failure(let error): failure = error
         }
@@ -101,7 +101,7 @@ extension ProviderKeys {
     private func check(
         _ life: ArchivedKey, _ admissible: Admissible, for token: VerifiedJWS, in snapshot: KeySnapshot
     ) throws(IDTokenVerificationError) {
-        guard !snapshot.history.isRevoked(life.key) else { throw .refused(.keyRevoked) }
+        guard !snapshot.isRevoked(life.key) else { throw .refused(.keyRevoked) }
         guard admissible == .everLive, settings.honoursRetiredKeys,
             let issuedAt = token.claims.number("iat")?.wholeSeconds,
             life.wasLive(at: UnixTime(seconds: issuedAt), tolerance: lifeTolerance)

@@ -187,7 +187,7 @@ package final class ProviderKeys: Sendable {
         snapshot.merge(archived)
         switch fetched {
         case .success(let fetched):
-            snapshot.history.see(fetched.keys.keys, at: wallClock.now)
+            snapshot.see(fetched.keys.keys, at: wallClock.now)
             snapshot.current = fetched.keys
             snapshot.fetchedAt = elapsed()
             snapshot.endpoints = fetched.endpoints

@@ -51,26 +51,20 @@ package struct Enrolment: Sendable {
         }
         // One statement, one commit; facts either way.
         let facts = try await EnrolmentError.port { () async throws(PortError) in try await registry.enrol(entry) }
-        let session = try count(entry) { () throws(EnrolmentError) in try decide(entry, facts) }
-        return try await EnrolmentError.port { () async throws(PortError) in
-            try await mint.answer(request, idToken, session, device: device, accessToken: accessToken, at: facts.now)
-        }
-    }
-
-    /// Counts the result: a refusal against the token, unless it was counted before; a success against its user.
-    private func count(
-        _ entry: EnrolmentEntry, _ decide: () throws(EnrolmentError) -> EnrolledSession
-    ) throws(EnrolmentError) -> EnrolledSession {
+        let session: EnrolledSession
         do throws(EnrolmentError) {
-            let session = try decide()
-            limits.count(enrolmentOf: entry.idToken, by: entry.request.client)
-            return session
+            session = try decide(entry, facts)
         } catch {
-            if case .refused = error, entry.checks.binding == nil {
-                // This request is already decided. The next one must wait.
-                do throws(RateLimited) { try limits.charge(failureOf: entry.token) } catch {}
+            // A refusal is charged to the token, unless it was above. This request is already decided: the next one
+            // must wait.
+            if case .refused = error, checks.binding == nil {
+                do throws(RateLimited) { try limits.charge(failureOf: token) } catch {}
             }
             throw error
+        }
+        limits.count(enrolmentOf: idToken, by: request.client)
+        return try await EnrolmentError.port { () async throws(PortError) in
+            try await mint.answer(request, idToken, session, device: device, accessToken: accessToken, at: facts.now)
         }
     }
 

@@ -38,11 +38,14 @@ package struct ExchangeChecks: Sendable {
     ) {
         let issuer = request.issuer
         let isExpired = idToken.expiresAt <= now
+        let maximumAge = issuer.maximumAgeByProvider[idToken.issuer] ?? issuer.maximumSubjectTokenAge
+        let requiresUnexpired =
+            issuer.requiresUnexpiredIDToken || issuer.providersRequiringUnexpired.contains(idToken.issuer)
         self.fitsDevice = fitsDevice
         binding =
-            if now.since(idToken.issuedAt) > issuer.maximumSubjectTokenAge(ofLoginAt: idToken.issuer) {
+            if now.since(idToken.issuedAt) > maximumAge {
                 .subjectTokenTooOld
-            } else if isExpired && issuer.requiresUnexpiredIDToken(ofLoginAt: idToken.issuer) {
+            } else if isExpired && requiresUnexpired {
                 .subjectTokenExpired
             } else if !fitsDevice {
                 .deviceHashMismatch

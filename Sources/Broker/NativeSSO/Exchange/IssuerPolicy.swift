@@ -54,16 +54,6 @@ package struct IssuerPolicy: Sendable, Hashable {
         self.codeRelay = codeRelay
     }
 
-    /// Longest time since `iat` of an id_token whose login is one of `provider`.
-    func maximumSubjectTokenAge(ofLoginAt provider: Issuer) -> Seconds {
-        maximumAgeByProvider[provider] ?? maximumSubjectTokenAge
-    }
-
-    /// Whether an expired id_token whose login is one of `provider` is refused.
-    func requiresUnexpiredIDToken(ofLoginAt provider: Issuer) -> Bool {
-        requiresUnexpiredIDToken || providersRequiringUnexpired.contains(provider)
-    }
-
     /// Whether `audience` names this issuer: the issuer itself or an alias, octet by octet.
     package func isNamed(by audience: String) -> Bool {
         issuer.string.hasSameOctets(as: audience) || audienceAliases.contains { $0.hasSameOctets(as: audience) }

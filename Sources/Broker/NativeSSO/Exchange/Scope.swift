@@ -25,7 +25,7 @@ package struct Scope: Hashable, Sendable, CustomStringConvertible {
     package let tokens: [String]
 
     /// Collapses duplicates. The caller has checked each token's characters (%x21 / %x23-5B / %x5D-7E).
-    package init(_ tokens: some Sequence<String>) {
+    package init(_ tokens: [String]) {
         self.tokens = tokens.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 

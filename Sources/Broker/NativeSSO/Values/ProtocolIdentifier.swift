@@ -12,6 +12,9 @@ package protocol ProtocolIdentifier: Hashable, Sendable, CustomStringConvertible
 }
 
 extension ProtocolIdentifier {
+    /// For a kind of identifier that states no other.
+    package static var maximumLength: Int { 255 }
+
     /// `nil` if `string` is empty, too long, or holds anything outside %x20-7E.
     package init?(_ string: String) {
         guard !string.isEmpty, string.utf8.count <= Self.maximumLength,
@@ -25,14 +28,12 @@ extension ProtocolIdentifier {
 
 /// `client_id` of an app. RFC 6749 App. A.1 (VSCHAR).
 package struct ClientID: ProtocolIdentifier {
-    package static let maximumLength = 255
     package let string: String
     package init(validated string: String) { self.string = string }
 }
 
 /// `kid` of a client's key. RFC 7517 §4.5.
 package struct ClientKeyID: ProtocolIdentifier {
-    package static let maximumLength = 255
     package let string: String
     package init(validated string: String) { self.string = string }
 }
@@ -46,21 +47,18 @@ package struct Issuer: ProtocolIdentifier {
 
 /// `sid`: a session at one issuer; unique only together with the issuer. OpenID Connect Back-Channel Logout §2.1.
 package struct SessionID: ProtocolIdentifier {
-    package static let maximumLength = 255
     package let string: String
     package init(validated string: String) { self.string = string }
 }
 
 /// `sub`: the user at one issuer, at most 255 ASCII characters. OpenID Connect Core §2.
 package struct Subject: ProtocolIdentifier {
-    package static let maximumLength = 255
     package let string: String
     package init(validated string: String) { self.string = string }
 }
 
 /// The name of a client-sharing group.
 package struct GroupID: ProtocolIdentifier {
-    package static let maximumLength = 255
     package let string: String
     package init(validated string: String) { self.string = string }
 }

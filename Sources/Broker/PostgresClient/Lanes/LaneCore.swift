@@ -91,7 +91,7 @@ final class LaneCore<Call: QueuedCall>: Sendable {
     /// Blocks a new lane until calls wait and no other lane is idle or connects. A connection costs milliseconds of
     /// processor time (SCRAM): a program that has just started needs the first one soon, and not all of them at once.
     private func waitForNeed(until connectsAll: MonotonicTime) {
-        monitor.wait(on: Waiters.need) { state in
+        monitor.wait(on: Waiters.need) { state -> Monitor<LaneState<Call>>.Attempt<Void> in
             if state.needsLane {
                 state.isConnecting = true
             } else if !state.isClosed, !connectsAll.hasPassed {

@@ -53,11 +53,9 @@ import Glibc
         try execute(statement, try EncodedParameters(parameters).checked(), deadline: deadline)
     }
 
-    func hasPrepared(_ statement: Statement) -> Bool { prepared.contains(statement) }
-
     /// Prepares a statement unless this session has already done so.
     func prepare(_ statement: Statement, deadline: MonotonicTime) throws(PostgresError) {
-        guard !hasPrepared(statement) else { return }
+        guard !prepared.contains(statement) else { return }
         do throws(PostgresError) {
             try send(deadline) { unsafe PQsendPrepare(raw, statement.name, statement.text, 0, nil) }
             _ = try answer(deadline)

@@ -32,14 +32,12 @@ import CLibPQ
     }
 
     /// Passes the octets and type of one non-NULL value to `body`.
-    func withValue<Value>(
-        row: Int, column: Int, _ body: (Span<UInt8>, ColumnType) throws(PostgresError) -> Value
-    ) throws(PostgresError) -> Value {
+    func withValue<Value>(row: Int, column: Int, _ body: (Span<UInt8>, ColumnType) -> Value) -> Value {
         let (row, column) = (Int32(truncatingIfNeeded: row), Int32(truncatingIfNeeded: column))
         let buffer = unsafe UnsafeRawBufferPointer(
             start: PQgetvalue(raw, row, column), count: Int(PQgetlength(raw, row, column)))
         let octets = unsafe Span<UInt8>(_unsafeBytes: buffer)
-        return try body(octets, ColumnType(unsafe PQftype(raw, column)))
+        return body(octets, ColumnType(unsafe PQftype(raw, column)))
     }
 }
 

@@ -60,22 +60,15 @@ extension Administration {
     package func revoke(
         _ grants: [UniqueID], _ act: AdministrativeAct
     ) async throws(AdministrationError) -> [UniqueID] {
-        // As with sessions: locked grants come last, one by one, to avoid deadlocks.
-        var revoked = grants.count > 1 ? try await revoke(grants, onlyFree: true, act) : []
-        for grant in Set(grants).subtracting(revoked) { revoked += try await revoke([grant], onlyFree: false, act) }
-        return revoked
-    }
-
-    private func revoke(
-        _ grants: [UniqueID], onlyFree: Bool, _ act: AdministrativeAct
-    ) async throws(AdministrationError) -> [UniqueID] {
-        try await rows(
-            GrantStatements.revoke,
-            [
-                .uuidArray(grants.map(\.octets)), .text(act.actor), .optionalText(act.reason), .uuid(act.requestID),
-                .bool(onlyFree),
-            ]
-        ) { try $0.uniqueID(0) }
+        try await lockedLast(grants) { (grants, onlyFree) async throws(AdministrationError) in
+            try await rows(
+                GrantStatements.revoke,
+                [
+                    .uuidArray(grants.map(\.octets)), .text(act.actor), .optionalText(act.reason),
+                    .uuid(act.requestID), .bool(onlyFree),
+                ]
+            ) { try $0.uniqueID(0) }
+        }
     }
 }
 

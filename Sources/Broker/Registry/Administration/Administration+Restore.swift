@@ -2,16 +2,10 @@ package import NativeSSO
 package import PostgresClient
 
 /// Whether the database has what a journal outside it has.
-package struct EventLookup: Sendable {
-    private let database: any StatementExecutor
-
-    package init(database: any StatementExecutor) {
-        self.database = database
-    }
-
+extension StatementExecutor {
     /// Whether the database went back behind an event, and no operator has compared it with a journal since.
     package func lacks(_ request: UniqueID, at instant: UnixTime) async throws(PortError) -> Bool {
-        try await database.one(RestoreStatements.lacks, [.uuid(request), try .instant(instant)], of: "lacks_event") {
+        try await one(RestoreStatements.lacks, [.uuid(request), try .instant(instant)], of: "lacks_event") {
             try $0.bool(0)
         }
     }

@@ -98,27 +98,28 @@ extension Administration {
     package func end(
         _ sessions: [UniqueID], reason: String, sameLoginMayReturn: Bool = false, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> [UniqueID] {
-        // Waiting for a lock while holding others can deadlock. So locked sessions come last, one by one.
-        var ended =
-            sessions.count > 1
-            ? try await end(sessions, onlyFree: true, reason, sameLoginMayReturn, act) : []
-        for session in Set(sessions).subtracting(ended) {
-            ended += try await end([session], onlyFree: false, reason, sameLoginMayReturn, act)
+        try await lockedLast(sessions) { (sessions, onlyFree) async throws(AdministrationError) in
+            try await rows(
+                SessionStatements.end,
+                [
+                    .uuidArray(sessions.map(\.octets)), .text(reason), .text(act.actor),
+                    .optionalText(act.reason), .uuid(act.requestID), .bool(onlyFree),
+                    .bool(sameLoginMayReturn),
+                ]
+            ) { try $0.uniqueID(0) }
         }
-        return ended
     }
 
-    private func end(
-        _ sessions: [UniqueID], onlyFree: Bool, _ reason: String, _ sameLoginMayReturn: Bool, _ act: AdministrativeAct
+    /// Changes rows of which others may hold locks. Waiting for a lock while holding others can deadlock, so locked
+    /// rows come last, one by one.
+    /// - Parameter change: Changes these rows, or only the unlocked ones of them, and returns the changed ones.
+    func lockedLast(
+        _ rows: [UniqueID],
+        _ change: (_ rows: [UniqueID], _ onlyFree: Bool) async throws(AdministrationError) -> [UniqueID]
     ) async throws(AdministrationError) -> [UniqueID] {
-        try await rows(
-            SessionStatements.end,
-            [
-                .uuidArray(sessions.map(\.octets)), .text(reason), .text(act.actor),
-                .optionalText(act.reason), .uuid(act.requestID), .bool(onlyFree),
-                .bool(sameLoginMayReturn),
-            ]
-        ) { try $0.uniqueID(0) }
+        var changed = rows.count > 1 ? try await change(rows, true) : []
+        for row in Set(rows).subtracting(changed) { changed += try await change([row], false) }
+        return changed
     }
 }
 

@@ -79,7 +79,11 @@ enum ExchangeStatement {
             assertionWasUsed: try row.bool("assertion_used"),
             needsLaterLogin: try row.bool("needs_later_login"),
             accountIsDisabled: try row.bool("account_disabled"),
-            grant: try grant(row))
+            grant: try row.isNull("grant_id")
+                ? nil
+                : GrantFacts(
+                    id: try row.uniqueID("grant_id"), generation: try row.int32("generation"),
+                    expiresAt: try row.instant("grant_expires_at")))
     }
 
     private static func session(_ row: Row) throws -> SessionFacts? {
@@ -89,13 +93,6 @@ enum ExchangeStatement {
             endedAt: try row.optionalInstant("ended_at"), expiresAt: try row.instant("expires_at"),
             lastUsedAt: try row.instant("last_used_at"), hasAuthTime: try row.bool("has_auth_time"),
             iatAfter: try row.optionalInstant("iat_after"), authTimeAfter: try row.optionalInstant("auth_time_after"))
-    }
-
-    private static func grant(_ row: Row) throws -> GrantFacts? {
-        guard try !row.isNull("grant_id") else { return nil }
-        return GrantFacts(
-            id: try row.uniqueID("grant_id"), generation: try row.int32("generation"),
-            expiresAt: try row.instant("grant_expires_at"))
     }
 }
 

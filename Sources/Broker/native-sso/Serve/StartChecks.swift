@@ -30,9 +30,7 @@ struct StartChecks: Service {
         guard conflicts.isEmpty else { throw .refused(conflicts.map(\.sentence).joined(separator: "\n")) }
         guard (try? await store.record(configuration.usedPrefixes)) != nil else { return false }
         if let journal, let last = try journal.lastEvent() {
-            guard let lacks = try? await EventLookup(database: database).lacks(last.request, at: last.at) else {
-                return false
-            }
+            guard let lacks = try? await database.lacks(last.request, at: last.at) else { return false }
             guard !lacks else { throw .refused(journal.refusal(last.at)) }
         }
         if role.ownsRegistry {

@@ -67,3 +67,19 @@ extension RegistryState {
         members[Member(issuer: kept.idToken.issuer, client: kept.client)]?.handoffOrigins.contains(kept.origin) ?? false
     }
 }
+
+extension KeptHandoff {
+    /// What the registry keeps of an entry.
+    package init(_ entry: HandoffEntry) {
+        let (web, idToken) = (entry.web, entry.web.idToken)
+        self.init(
+            challenge: entry.challenge, origin: entry.origin, client: web.request.client.id,
+            audience: web.request.issuer.issuer,
+            idToken: IDTokenClaims(
+                issuer: idToken.issuer, subject: idToken.subject, sessionID: nil, sourceClient: idToken.sourceClient,
+                audience: idToken.audience, issuedAt: idToken.issuedAt, expiresAt: idToken.expiresAt,
+                login: idToken.login, hashFunction: .sha256, isKeyCurrent: idToken.isKeyCurrent,
+                claims: web.checks.claims.object),
+            sid: web.sid, device: web.device, profile: web.request.profile, scope: web.checks.scope)
+    }
+}

@@ -78,14 +78,10 @@ struct CodeCompletion: Sendable {
     ) async throws(CodeError) -> Value {
         do throws(EnrolmentError) {
             return try await body()
+        } catch .invalidIDToken(let defect) {
+            throw .refused(.idToken(defect))
         } catch {
-            switch error {
-            case .invalidIDToken(let defect): throw .refused(.idToken(defect))
-            case .refused(let refusal): throw .refused(CodeRefusal(refusal))
-            case .limited(let limited): throw .limited(limited)
-            case .outage(let outage): throw .outage(outage)
-            case .broken(let what): throw .broken(what)
-            }
+            throw CodeError(error, refusal: { CodeRefusal($0) })
         }
     }
 }

@@ -118,7 +118,11 @@ package struct CodeEnrolment: Sendable {
         answer.deviceSecret = secret
         let kept = answer
         let sealed = try CodeError.port { () throws(PortError) in try seal.seal(.tokens(kept)) }
-        guard await keep(request, seal, sealed) else {
+        // The code is spent, and only this process holds the tokens: the broker waits out a short outage of the
+        // database.
+        var isKept = await isTold(request, seal, .kept(sealed))
+        if !isKept { isKept = await isTold(request, seal, .kept(sealed), after: pauses.caller) }
+        guard isKept else {
             pending.run { await keepOn(request, seal, sealed, kept) }
             throw .outage(Outage(.database, "what came for a code could not be kept yet"))
         }
@@ -170,12 +174,7 @@ package struct CodeEnrolment: Sendable {
     /// Settles at once, or retries in the background. A code that cannot be settled counts as lost.
     private func settle(_ request: CodeRequest, _ seal: CodeSeal, _ settlement: CodeSettlement) async {
         guard await !isTold(request, seal, settlement) else { return }
-        pending.run {
-            for pause in pauses.background {
-                try? await Task.sleep(for: pause)
-                guard await !isTold(request, seal, settlement) else { return }
-            }
-        }
+        pending.run { await isTold(request, seal, settlement, after: pauses.background) }
     }
 
     /// Whether the database has answered. If it answers that there is nothing left to settle, an earlier attempt of
@@ -184,21 +183,20 @@ package struct CodeEnrolment: Sendable {
         (try? await register.settle(seal.name, of: request.requestID, as: settlement)) != nil
     }
 
-    /// The code is spent, and only this process holds the tokens: the broker waits out a short outage of the database.
-    /// - Returns: `false` if every attempt failed.
-    private func keep(_ request: CodeRequest, _ seal: CodeSeal, _ sealed: [UInt8]) async -> Bool {
-        for pause in pauses.caller {
-            if await isTold(request, seal, .kept(sealed)) { return true }
+    /// The same, with an attempt after each pause until the database answers.
+    private func isTold(
+        _ request: CodeRequest, _ seal: CodeSeal, _ settlement: CodeSettlement, after pauses: [Duration]
+    ) async -> Bool {
+        for pause in pauses {
             try? await Task.sleep(for: pause)
+            if await isTold(request, seal, settlement) { return true }
         }
-        return await isTold(request, seal, .kept(sealed))
+        return false
     }
 
     /// Continues without the caller. Meanwhile, repeated requests get 503 with `Retry-After`.
     private func keepOn(_ request: CodeRequest, _ seal: CodeSeal, _ sealed: [UInt8], _ kept: ProviderTokens) async {
-        for pause in pauses.background {
-            try? await Task.sleep(for: pause)
-            guard await isTold(request, seal, .kept(sealed)) else { continue }
+        if await isTold(request, seal, .kept(sealed), after: pauses.background) {
             return await completeOn(request, seal, kept)
         }
         // Any of the attempts may have taken effect.
