@@ -58,12 +58,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     /// Without a configured format, writes text to a terminal and JSON elsewhere.
     static func logger(_ log: Configuration.Log) -> Logger {
-        let format: LogFormat =
-            switch log.format {
-            case .json: .json
-            case .text: .text
-            case nil: StandardStream.error.isTerminal ? .text : .json
-            }
+        let format = log.format ?? (StandardStream.error.isTerminal ? .text : .json)
         let level = log.level
         LoggingSystem.bootstrap { _ in format.handler(sink: .standardError, level: level) }
         return Logger(label: "native-sso")
