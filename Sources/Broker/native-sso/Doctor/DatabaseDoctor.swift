@@ -25,11 +25,12 @@ struct DatabaseDoctor {
             try await pool.waitUntilConnected(within: .seconds(5))
             let role = try? await DatabaseRole.current(in: pool)
             findings = [Self.connection(nil)] + (try await examine(pool, role))
-            findings += await Self.schema(pool)
-            if findings.last?.state != .failed {
+            let schema = await Self.schema(pool)
+            findings.append(schema)
+            if schema.state != .failed {
                 let isOwner = role?.ownsRegistry == true
                 // The owner of a newer schema needs its release to compare.
-                if !isOwner || findings.last?.state == .ok { findings += await drift(pool, isOwner: isOwner) }
+                if !isOwner || schema.state == .ok { findings += await drift(pool, isOwner: isOwner) }
                 findings += await registry(pool)
                 findings += await further(pool)
             }
@@ -60,26 +61,21 @@ struct DatabaseDoctor {
             + (role.map { [$0.finding(isAllowed: database.allowsOwner)] } ?? [])
     }
 
-    private static func schema(_ pool: ConnectionPool) async -> [Finding] {
-        let (seen, isFine): (String, Bool)
+    private static func schema(_ pool: ConnectionPool) async -> Finding {
+        var (problem, isNewer): (String?, Bool) = (nil, false)
         do throws(PostgresError) {
-            let problem = try await Migrator.incompatibility(of: pool)
-            (seen, isFine) = (problem?.description ?? "every migration is applied and unchanged", problem == nil)
-            if case .databaseIsNewer? = problem {
-                return [
-                    Finding(
-                        "schema.migrations", false, .warning, seen: seen, expected: "the schema of this release",
-                        remedy: "upgrade this broker; it serves in the meantime")
-                ]
-            }
+            let found = try await Migrator.incompatibility(of: pool)
+            problem = found?.description
+            if case .databaseIsNewer? = found { isNewer = true }
         } catch {
-            (seen, isFine) = (Self.words(error), false)
+            problem = words(error)
         }
-        return [
-            Finding(
-                "schema.migrations", isFine, seen: seen, expected: "the schema of this release",
-                remedy: "type: native-sso migrate up, as the owner of the schema")
-        ]
+        return Finding(
+            "schema.migrations", problem == nil, isNewer ? .warning : .failed,
+            seen: problem ?? "every migration is applied and unchanged", expected: "the schema of this release",
+            remedy: isNewer
+                ? "upgrade this broker; it serves in the meantime"
+                : "type: native-sso migrate up, as the owner of the schema")
     }
 
     /// The owner compares the schema with one that is made anew, as `migrate verify` does. The service may make none: it

@@ -4,13 +4,8 @@ import NativeSSO
 
 /// What `doctor` asks of one identity provider.
 struct ProviderDoctor {
-    private let provider: Configuration.IdentityProvider
-    private let isDevelopment: Bool
-
-    init(_ provider: Configuration.IdentityProvider, isDevelopment: Bool) {
-        self.provider = provider
-        self.isDevelopment = isDevelopment
-    }
+    let provider: Configuration.IdentityProvider
+    let isDevelopment: Bool
 
     func findings() async -> [Finding] {
         let documents = DocumentClient(authorities: provider.certificateAuthorities)
