@@ -30,7 +30,7 @@ struct DatabaseDoctor {
             if schema.state != .failed {
                 let isOwner = role?.ownsRegistry == true
                 // The owner of a newer schema needs its release to compare.
-                if !isOwner || schema.state == .ok { findings += await drift(pool, isOwner: isOwner) }
+                if !isOwner || schema.state == .ok { findings.append(await drift(pool, isOwner: isOwner)) }
                 findings += await registry(pool)
                 findings += await further(pool)
             }
@@ -80,7 +80,7 @@ struct DatabaseDoctor {
 
     /// The owner compares the schema with one that is made anew, as `migrate verify` does. The service may make none: it
     /// looks for what protects its tables.
-    private func drift(_ pool: ConnectionPool, isOwner: Bool) async -> [Finding] {
+    private func drift(_ pool: ConnectionPool, isOwner: Bool) async -> Finding {
         let found: [String]
         do {
             if isOwner {
@@ -97,13 +97,11 @@ struct DatabaseDoctor {
             ? "as the migrations make it"
             : "no trigger is off, no index is invalid, and this user may write to no table; the owner compares the rest"
         let more = found.count > 3 ? " and \(found.count - 3) more" : ""
-        return [
-            Finding(
-                "schema.drift", found.isEmpty,
-                seen: found.isEmpty ? fine : found.prefix(3).joined(separator: ", ") + more,
-                expected: "tables, functions, triggers, roles and grants as the migrations make them",
-                remedy: "type: native-sso migrate verify, as the owner of the schema; it shows each difference")
-        ]
+        return Finding(
+            "schema.drift", found.isEmpty,
+            seen: found.isEmpty ? fine : found.prefix(3).joined(separator: ", ") + more,
+            expected: "tables, functions, triggers, roles and grants as the migrations make them",
+            remedy: "type: native-sso migrate verify, as the owner of the schema; it shows each difference")
     }
 
     private func registry(_ pool: ConnectionPool) async -> [Finding] {
