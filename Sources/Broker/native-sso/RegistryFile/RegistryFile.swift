@@ -41,10 +41,8 @@ struct RegistryFile {
 
     /// - Throws: Every problem that shows without the registry.
     static func read(_ path: String) throws(ConfigurationError) -> RegistryFile {
-        let text: String
         do throws(ConfigurationProblem) {
-            text = try Self.text(of: path)
-            return try read(yaml: text, path: path)
+            return try read(yaml: try text(of: path), path: path)
         } catch {
             throw ConfigurationError(file: path, problems: [error])
         }
