@@ -27,13 +27,11 @@ struct ProviderDoctor {
             findings = [reachable(error)]
         }
         try? await documents.shutdown()
-        return findings + (await certificateEnd().map { [certificate($0, at: SystemClock().now)] } ?? [])
-    }
-
-    private func certificateEnd() async -> UnixTime? {
         switch provider.keySource {
-        case .discovery(let url, _), .keySet(let url): await ServerCertificate.end(at: url)
-        case .file: nil
+        case .discovery(let url, _), .keySet(let url):
+            let end = await ServerCertificate.end(at: url)
+            return findings + (end.map { [certificate($0, at: SystemClock().now)] } ?? [])
+        case .file: return findings
         }
     }
 
