@@ -128,7 +128,7 @@ extension BackchannelEndpoint: Responder {
             throw .refused(.request(.introspectsNothing))
         }
         guard let poll = PollRequest(request.body.readableBytesView) else { throw .refused(.request(.pollMalformed)) }
-        metrics.polled(failures: poll.failures)
+        metrics.unreadEvents.add(Int64(poll.failures))
         return try await TokenError.port { () async throws(PortError) in try await polling.answer(poll, to: client) }
     }
 

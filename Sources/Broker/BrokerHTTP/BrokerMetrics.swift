@@ -7,13 +7,17 @@ package final class BrokerMetrics: Sendable {
     private let requests: [GrantLabel: [OutcomeLabel: Counter]]
     private let durations: [GrantLabel: Histogram]
     private let refusals: [String: Counter]
-    private let sampledOut = Counter()
+    /// Refusals that the audit left out. The log and the metrics have them.
+    let sampledOut = Counter()
     private let logouts: [OutcomeLabel: Counter]
     private let endedSessions: [EndLabel: Counter]
     private let revokedGrants = Counter()
-    private let reusedGrants = Counter()
-    private let redeliveries = Counter()
-    private let unreadEvents = Counter()
+    /// Grants that reuse detection revoked.
+    let reusedGrants = Counter()
+    /// Refreshes that gave the app the successor of its token again.
+    let redeliveries = Counter()
+    /// Events that a resource server said it could not read.
+    let unreadEvents = Counter()
     private let sources: [any MetricSource]
 
     package init(sources: [any MetricSource] = []) {
@@ -58,20 +62,8 @@ package final class BrokerMetrics: Sendable {
     /// What a global token revocation or a security event ended.
     func ended(_ sessions: Int64, by label: EndLabel) { endedSessions[label]?.add(sessions) }
 
-    /// Reuse detection revoked a grant.
-    func reuseRevokedGrant() { reusedGrants.add() }
-
-    /// A refresh gave the app the successor of its token again.
-    func redelivered() { redeliveries.add() }
-
-    /// What a resource server said of the events that it got.
-    func polled(failures: Int) { unreadEvents.add(Int64(failures)) }
-
     /// For a request that is in no other count.
     func refused(_ refusal: Refusal) { refusals[refusal.reason]?.add() }
-
-    /// The audit left out a refusal. The log and the metrics have it.
-    func auditEventSampledOut() { sampledOut.add() }
 
     /// Prometheus text exposition format 0.0.4.
     package var text: String {

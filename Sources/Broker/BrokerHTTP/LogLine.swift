@@ -122,7 +122,8 @@ enum LogText {
                 if unit < 0x80, isPlain(UInt8(unit)) {
                     line.append(UInt8(unit))
                 } else {
-                    appendEscape(unit, to: &line)
+                    line.append(contentsOf: "\\u".utf8)
+                    for shift in [12, 8, 4, 0] { line.append(Hexadecimal.digit(UInt8(unit >> shift & 0xF))) }
                 }
             }
         }
@@ -139,11 +140,6 @@ enum LogText {
 
     private static func isPlain(_ octet: UInt8) -> Bool {
         (0x20...0x7E).contains(octet) && octet != UInt8(ascii: "\"") && octet != UInt8(ascii: "\\")
-    }
-
-    private static func appendEscape(_ unit: UInt16, to line: inout [UInt8]) {
-        line.append(contentsOf: "\\u".utf8)
-        for shift in [12, 8, 4, 0] { line.append(Hexadecimal.digit(UInt8(unit >> shift & 0xF))) }
     }
 }
 

@@ -13,12 +13,9 @@ package struct LogTime: Sendable {
     /// UTC, `1994-11-06T08:49:37.000000Z`. RFC 3339 §5.6.
     func append(to line: inout [UInt8]) {
         let time = parts
-        Decimal.append(Int(time.tm_year) + 1900, digits: 4, to: &line)
-        line.append(UInt8(ascii: "-"))
-        Decimal.append(Int(time.tm_mon) + 1, digits: 2, to: &line)
-        line.append(UInt8(ascii: "-"))
-        Decimal.append(Int(time.tm_mday), digits: 2, to: &line)
-        line.append(UInt8(ascii: "T"))
+        Self.append(Int(time.tm_year) + 1900, digits: 4, before: "-", to: &line)
+        Self.append(Int(time.tm_mon) + 1, digits: 2, before: "-", to: &line)
+        Self.append(Int(time.tm_mday), digits: 2, before: "T", to: &line)
         appendTimeOfDay(time, to: &line)
         line.append(UInt8(ascii: "Z"))
     }
@@ -27,13 +24,23 @@ package struct LogTime: Sendable {
     func appendTimeOfDay(to line: inout [UInt8]) { appendTimeOfDay(parts, to: &line) }
 
     private func appendTimeOfDay(_ time: tm, to line: inout [UInt8]) {
-        Decimal.append(Int(time.tm_hour), digits: 2, to: &line)
-        line.append(UInt8(ascii: ":"))
-        Decimal.append(Int(time.tm_min), digits: 2, to: &line)
-        line.append(UInt8(ascii: ":"))
-        Decimal.append(Int(time.tm_sec), digits: 2, to: &line)
-        line.append(UInt8(ascii: "."))
-        Decimal.append(microseconds, digits: 6, to: &line)
+        Self.append(Int(time.tm_hour), digits: 2, before: ":", to: &line)
+        Self.append(Int(time.tm_min), digits: 2, before: ":", to: &line)
+        Self.append(Int(time.tm_sec), digits: 2, before: ".", to: &line)
+        Self.append(microseconds, digits: 6, to: &line)
+    }
+
+    /// The last `digits` digits of a non-negative number, and a separator.
+    private static func append(
+        _ value: Int, digits: Int, before separator: Unicode.Scalar? = nil, to text: inout [UInt8]
+    ) {
+        var divisor = 1
+        for _ in 1..<digits { divisor *= 10 }
+        while divisor > 0 {
+            text.append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
+            divisor /= 10
+        }
+        if let separator { text.append(UInt8(ascii: separator)) }
     }
 
     /// In UTC. Clamped to the years 1 to 9999, which have four digits.
@@ -41,18 +48,5 @@ package struct LogTime: Sendable {
         var (time, parts) = (time_t(min(max(seconds, -62_135_596_800), 253_402_300_799)), tm())
         gmtime_r(&time, &parts)
         return parts
-    }
-}
-
-/// Numbers of a fixed width.
-enum Decimal {
-    /// The last `digits` digits of a non-negative number.
-    static func append(_ value: Int, digits: Int, to text: inout [UInt8]) {
-        var divisor = 1
-        for _ in 1..<max(digits, 1) { divisor *= 10 }
-        while divisor > 0 {
-            text.append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
-            divisor /= 10
-        }
     }
 }

@@ -36,12 +36,18 @@ package struct LogoutEndpoint: Sendable {
         var record = RequestRecord.new(audit.clock)
         record.trace = request.trace
         let outcome: LogoutOutcome
+        var answer = HTTPAnswer(status: .ok, body: Array("{}".utf8))
         do throws(TokenError) {
             outcome = .success(try await end(request, record.requestID))
         } catch {
             outcome = .failure(error)
+            answer = HTTPAnswer(error)
+            switch error {
+            case .refused: break
+            // Back-Channel Logout 1.0 §2.8. `error` separates a refused token from one that may be sent again.
+            case .invalidIDToken, .limited, .outage, .broken: answer.status = .badRequest
+            }
         }
-        var answer = HTTPAnswer(outcome)
         answer.headers.append(("X-Request-Id", record.requestID.description))
         end(record, outcome, status: answer.status)
         return answer
@@ -57,20 +63,6 @@ package struct LogoutEndpoint: Sendable {
             return try await logout.end(claims, requestID: requestID)
         } catch {
             throw TokenError(error) { .logout($0) }
-        }
-    }
-}
-
-extension HTTPAnswer {
-    /// Back-Channel Logout 1.0 §2.8: 200 when the end is committed, otherwise 400. `error` separates a refused token
-    /// from one that may be sent again. `no-store` is set as on every answer that is not public.
-    fileprivate init(_ outcome: LogoutOutcome) {
-        switch outcome {
-        case .success: self.init(status: .ok, body: Array("{}".utf8))
-        case .failure(let error):
-            self.init(error)
-            if case .refused = error { return }
-            status = .badRequest
         }
     }
 }

@@ -16,7 +16,6 @@ package struct ServerMetadata: Sendable {
     package var keySetURI: String
     /// `alg` values of the broker's signatures.
     package var signingAlgorithms: [String]
-    package var authenticationMethods: [Client.Authentication]
     /// Scopes that clients may get. `openid` is always among `scopes_supported`.
     package var scopes = Scope.empty
     /// An identity provider's; `nil`: none.
@@ -30,15 +29,13 @@ package struct ServerMetadata: Sendable {
 
     package init(
         issuer: Issuer, tokenEndpoint: String, keySetURI: String, signingAlgorithms: [String],
-        authenticationMethods: [Client.Authentication] = Client.Authentication.allCases, relaysCodes: Bool = false,
-        revocationEndpoint: String? = nil, introspectionEndpoint: String? = nil,
+        relaysCodes: Bool = false, revocationEndpoint: String? = nil, introspectionEndpoint: String? = nil,
         globalTokenRevocationEndpoint: String? = nil
     ) {
         self.issuer = issuer
         self.tokenEndpoint = tokenEndpoint
         self.keySetURI = keySetURI
         self.signingAlgorithms = signingAlgorithms
-        self.authenticationMethods = authenticationMethods
         self.relaysCodes = relaysCodes
         self.revocationEndpoint = revocationEndpoint
         self.introspectionEndpoint = introspectionEndpoint
@@ -57,14 +54,15 @@ package struct ServerMetadata: Sendable {
             json.member(
                 "grant_types_supported",
                 Client.Grant.allCases.map(\.rawValue) + (relaysCodes ? [GrantType.authorizationCode.rawValue] : []))
-            json.authentication(at: "token_endpoint", authenticationMethods)
+            json.authentication(at: "token_endpoint", Client.Authentication.allCases)
             if let revocationEndpoint {
                 json.member("revocation_endpoint", revocationEndpoint)
-                json.authentication(at: "revocation_endpoint", authenticationMethods)
+                json.authentication(at: "revocation_endpoint", Client.Authentication.allCases)
             }
             if let introspectionEndpoint {
                 json.member("introspection_endpoint", introspectionEndpoint)
-                json.authentication(at: "introspection_endpoint", authenticationMethods.filter { $0 != .none })
+                json.authentication(
+                    at: "introspection_endpoint", Client.Authentication.allCases.filter { $0 != .none })
             }
             if let globalTokenRevocationEndpoint {
                 // draft-parecki-oauth-global-token-revocation §6. A JWT of §3.5 is the method private_key_jwt there.

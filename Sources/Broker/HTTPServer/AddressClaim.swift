@@ -1,4 +1,5 @@
 import Glibc
+import NIOCore
 import Synchronization
 
 /// The right to listen on the path of a Unix socket.
@@ -89,23 +90,14 @@ final class UnixSocketClaim: Sendable {
 
     /// - Returns: The error, or 0.
     private static func connect(to path: String) throws(Refused) -> Int32 {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let fits = withUnsafeMutableBytes(of: &address.sun_path) { room in
-            guard path.utf8.count < room.count else { return false }
-            room.copyBytes(from: path.utf8)
-            return true
+        guard let address = try? SocketAddress(unixDomainSocketPath: path) else {
+            throw .system("connect to \(path)", ENAMETOOLONG)
         }
-        guard fits else { throw .system("connect to \(path)", ENAMETOOLONG) }
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(AF_UNIX, kind, 0)
         guard descriptor >= 0 else { throw .system("make a socket", errno) }
         defer { close(descriptor) }
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
+        let result = address.withSockAddr { name, size in Glibc.connect(descriptor, name, socklen_t(size)) }
         return result == 0 ? 0 : errno
     }
 }

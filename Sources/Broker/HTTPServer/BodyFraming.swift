@@ -63,7 +63,10 @@ final class FramingHandler: ChannelInboundHandler {
         while octets.readableBytes > 0 {
             switch state {
             case .head(let end): passHead(end, &octets, context)
-            case .length(let length): passBody(length, &octets, context)
+            case .length(let length):
+                let count = min(length, octets.readableBytes)
+                state = count == length ? .head(nil) : .length(length - count)
+                pass(count, of: &octets, context)
             case .chunked(let scanner): passChunks(scanner, &octets, context)
             case .stopped: return
             }
@@ -85,12 +88,6 @@ final class FramingHandler: ChannelInboundHandler {
         case .length(let length): state = .length(length)
         case .chunked: state = .chunked(ChunkScanner(maximumExtensionOctets: maximumExtensionOctets))
         }
-    }
-
-    private func passBody(_ length: Int, _ octets: inout ByteBuffer, _ context: ChannelHandlerContext) {
-        let count = min(length, octets.readableBytes)
-        state = count == length ? .head(nil) : .length(length - count)
-        pass(count, of: &octets, context)
     }
 
     private func passChunks(_ scanner: ChunkScanner, _ octets: inout ByteBuffer, _ context: ChannelHandlerContext) {

@@ -99,7 +99,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
         switch event {
         case is ChannelShouldQuiesceEvent:
             state.drain()
-            if state.isIdle { closeIfStillIdle(after: limits.idleGrace, context) }
+            guard state.isIdle else { return }
+            timer.set(.now() + limits.idleGrace, context) { [self] in
+                if state.isIdle { context.close(promise: nil) }
+            }
         case ChannelEvent.inputClosed:
             isInputClosed = true
             if state.inputClosed() { context.close(promise: nil) }
@@ -188,11 +191,5 @@ final class ConnectionHandler: ChannelDuplexHandler {
         guard !isInputClosed else { return context.close(promise: nil) }
         context.close(mode: .output, promise: nil)
         timer.set(.now() + limits.lingerTimeout, context) { context.close(promise: nil) }
-    }
-
-    private func closeIfStillIdle(after grace: TimeAmount, _ context: ChannelHandlerContext) {
-        timer.set(.now() + grace, context) { [self] in
-            if state.isIdle { context.close(promise: nil) }
-        }
     }
 }

@@ -100,7 +100,8 @@ struct ConnectionState {
     mutating func receivedEnd(trailers: HTTPHeaders?) -> Arrival? {
         guard case .reading(let head, let body) = intake else { return nil }
         if let trailers, !trailers.isEmpty { return .fault(shut(.trailers), from: client) }
-        intake = head.isKeepAlive && !HeadRules.asksForUpgrade(head) ? .open : .shut
+        // The parser stops after a request for an upgrade, because another protocol could follow.
+        intake = head.isKeepAlive && !head.headers.contains(name: "upgrade") ? .open : .shut
         debts.append(head.method != .HEAD)
         defer {
             headers = HTTPHeaders()

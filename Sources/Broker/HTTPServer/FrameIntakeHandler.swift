@@ -71,18 +71,14 @@ final class FrameIntakeHandler: ChannelDuplexHandler {
         while !isStopped, octets.readableBytes > 0 {
             let (count, isProgress) = progress.scan(octets.readableBytesView)
             guard let part = octets.readSlice(length: count) else { return }
-            setDeadline(isProgress: isProgress, context)
+            if isProgress || !progress.isUnfinished { isWaiting = false }
+            if !progress.isUnfinished {
+                timer.clear()
+            } else if !isWaiting {
+                wait(context)
+            }
             guard !progress.isWindowUpdateFlood else { return context.fireErrorCaught(WindowUpdateFlood()) }
             context.fireChannelRead(wrapInboundOut(part))
-        }
-    }
-
-    private func setDeadline(isProgress: Bool, _ context: ChannelHandlerContext) {
-        if isProgress || !progress.isUnfinished { isWaiting = false }
-        if !progress.isUnfinished {
-            timer.clear()
-        } else if !isWaiting {
-            wait(context)
         }
     }
 

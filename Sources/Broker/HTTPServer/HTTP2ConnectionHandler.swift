@@ -90,7 +90,11 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         // Malformed messages after the end are not recorded.
         if isOfOneMessage, isEnding { return }
         if error is any NIOHTTP2Error || error is WindowUpdateFlood { counts.http2Failures.add() }
-        guard !isOfOneMessage else { return noteMalformedMessage() }
+        guard !isOfOneMessage else {
+            // The stream is already reset: the fault is counted and logged like any other, and its answer goes to no
+            // client. The forwarded address was in the message, so only the peer is known.
+            return requests.begin(.fault(.malformed, from: origin.client([:])), on: nil)
+        }
         hasFailed = true
         // NIO would continue to parse.
         intake.stop()
@@ -104,12 +108,6 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
             if openStreams == 0 { return context.close(promise: nil) }
         }
         timer.set(.now() + limits.lingerTimeout, context) { context.close(promise: nil) }
-    }
-
-    /// The stream is already reset: the fault is counted and logged like any other, and its answer goes to no client.
-    private func noteMalformedMessage() {
-        // The forwarded address was in the message, so only the peer is known.
-        requests.begin(.fault(.malformed, from: origin.client([:])), on: nil)
     }
 
     private func armIdleTimer(_ context: ChannelHandlerContext) {

@@ -58,7 +58,7 @@ struct HTTPConnections: Sendable {
             }
             try addTLS(identity.value, to: connection, origin)
         } else {
-            try add(.http1, to: connection, origin)
+            try addHTTP1(to: connection, origin)
         }
     }
 
@@ -69,15 +69,12 @@ struct HTTPConnections: Sendable {
         try pipeline.addHandler(
             // Weak: the pipeline must not keep its own connection alive.
             HandshakeHandler(limit: limits.headerTimeout, counts: quota.counts) { [weak connection] agreed in
-                if let connection { try add(agreed, to: connection, origin) }
+                guard let connection else { return }
+                switch agreed {
+                case .http1: try addHTTP1(to: connection, origin)
+                case .http2: try addHTTP2(to: connection, origin)
+                }
             })
-    }
-
-    private func add(_ agreed: ApplicationProtocol, to connection: Connection, _ origin: RequestOrigin) throws {
-        switch agreed {
-        case .http1: try addHTTP1(to: connection, origin)
-        case .http2: try addHTTP2(to: connection, origin)
-        }
     }
 
     private var newShare: BufferShare { BufferShare(quota.counts, limit: limits.bufferedOctets) }

@@ -37,9 +37,6 @@ enum HeadRules {
 
     /// Or later. The parser accepts only major version 1 with minor version 0 or 1.
     private static func isHTTP11(_ head: HTTPRequestHead) -> Bool { head.version.major > 1 || head.version.minor >= 1 }
-
-    /// The parser stops after such a request, because another protocol could follow.
-    static func asksForUpgrade(_ head: HTTPRequestHead) -> Bool { head.headers.contains(name: "upgrade") }
 }
 
 /// Why a request cannot be answered on its merits. HTTP/1 then closes the connection, because the next octets may not

@@ -68,6 +68,9 @@ package struct NetworkAddress: Sendable, Hashable {
         }
     }
 
+    /// `0.0.0.0` or `::`, which a socket understands as every address of the machine.
+    package var isUnspecified: Bool { high == 0 && low == 0 }
+
     /// Keeps the first `count` bits; the others become 0.
     package func prefix(_ count: Int) -> NetworkAddress {
         switch family {
@@ -83,16 +86,14 @@ package struct NetworkAddress: Sendable, Hashable {
 }
 
 extension NetworkAddress: CustomStringConvertible {
-    /// Dotted decimal, or eight groups of hexadecimal digits without abbreviation.
+    /// The canonical form, RFC 5952 §4, without brackets.
     package var description: String {
+        var octets = ByteBuffer()
         switch family {
-        case .v4:
-            stride(from: 24, through: 0, by: -8).map { String(low >> UInt64($0) & 0xFF) }.joined(separator: ".")
-        case .v6:
-            [high, low].flatMap { half in
-                stride(from: 48, through: 0, by: -16).map { String(half >> UInt64($0) & 0xFFFF, radix: 16) }
-            }.joined(separator: ":")
+        case .v4: octets.writeInteger(UInt32(truncatingIfNeeded: low))
+        case .v6: octets.writeMultipleIntegers(high, low)
         }
+        return (try? SocketAddress(packedIPAddress: octets, port: 0))?.ipAddress ?? ""
     }
 }
 

@@ -61,9 +61,7 @@ struct SchemaHistory {
         }
         return pending
     }
-}
 
-extension SchemaHistory {
     /// Throws if a release lies between the one that brokers use with this database and the one that brings the last of
     /// the files: their brokers cannot serve beside its schema.
     func refuseSkip(by pending: [Migration]) throws(MigratorError) {

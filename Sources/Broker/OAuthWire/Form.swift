@@ -70,7 +70,7 @@ public enum FormDecoder {
         let octets = try FormText.decode(text)
         guard octets.count <= maximumLength else { throw .valueTooLong }
         guard let value = octets.withUnsafeBufferPointer({ String(validUTF8: $0.span) }) else { throw .invalidUTF8 }
-        guard rules.allowsControlCharacters(inValueNamed: name) || !FormText.holdsControlCharacter(octets)
+        guard rules.judgedByOctets.contains(name) || !FormText.holdsControlCharacter(octets)
         else { throw .controlCharacter }
         return value
     }
@@ -116,8 +116,8 @@ public struct FormParameters: Sendable, Redacted {
 
     /// Empty values count as duplicates too: `scope=&scope=x`. RFC 6749 §3.2.
     mutating func append(_ pair: Pair, _ rules: FormRules) throws(FormError) {
-        if !rules.allowsRepetition(of: pair.name) {
-            guard !pairs.contains(where: { $0.name == pair.name }) else { throw .duplicateParameter }
+        guard rules.repeatable.contains(pair.name) || !pairs.contains(where: { $0.name == pair.name }) else {
+            throw .duplicateParameter
         }
         pairs.append(pair)
     }

@@ -72,8 +72,8 @@ public struct FormRules: Sendable {
     /// In octets, decoded. Applies to names without a limit of their own.
     public let maximumValueLength: Int
     private let valueLengths: [(name: String, length: Int)]
-    private let repeatable: [String]
-    private let judgedByOctets: [String]
+    let repeatable: [String]
+    let judgedByOctets: [String]
 
     /// - Parameters:
     ///   - valueLengths: Limits on decoded values in octets, by name.
@@ -97,10 +97,6 @@ public struct FormRules: Sendable {
     func maximumLength(ofValueNamed name: String) -> Int {
         valueLengths.first { $0.name == name }?.length ?? maximumValueLength
     }
-
-    func allowsRepetition(of name: String) -> Bool { repeatable.contains(name) }
-
-    func allowsControlCharacters(inValueNamed name: String) -> Bool { judgedByOctets.contains(name) }
 }
 
 extension FormRules {

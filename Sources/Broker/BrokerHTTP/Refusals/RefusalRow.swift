@@ -107,7 +107,7 @@ struct RefusalAudit: Sendable {
                     kind: kind, requestID: record.requestID, occurredAtMilliseconds: clock.milliseconds,
                     client: client, reason: refusal.reason, subject: record.subject, trace: record.trace?.id))
         } else {
-            metrics.auditEventSampledOut()
+            metrics.sampledOut.add()
         }
     }
 }

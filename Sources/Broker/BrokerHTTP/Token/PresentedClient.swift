@@ -145,13 +145,9 @@ extension ReceivedRequest {
 }
 
 enum MediaType {
-    private static let json = "application/json"
-
     /// `application/json`, once; parameters have no meaning (RFC 8259 §11).
     static func isJSON(_ fields: [String]) -> Bool {
-        guard fields.count == 1 else { return false }
-        let type = fields[0].lowercased().utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)[0]
-        return OuterWhitespace.removed(from: Substring(type)) == json
+        fields.count == 1 && parts(of: fields[0])[0] == "application/json"
     }
 
     static let form = "application/x-www-form-urlencoded"
@@ -160,14 +156,15 @@ enum MediaType {
     static func isOne(_ fields: [String], _ type: String) -> Bool {
         guard fields.count == 1 else { return false }
         if fields[0].hasSameOctets(as: type) { return true }  // as every client writes it
-        let parts = fields[0].lowercased().utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+        let parts = parts(of: fields[0])
+        let parameters = parts.dropFirst()
+        return parts[0] == type && parameters.count <= 1
+            && parameters.allSatisfy { ["charset=utf-8", "charset=\"utf-8\""].contains($0) }
+    }
+
+    /// The type and its parameters, in lower case. There is always a type, which may be empty.
+    private static func parts(of field: String) -> [Substring] {
+        field.lowercased().utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
             .map { OuterWhitespace.removed(from: Substring($0)) }
-        switch parts.count {
-        case 1: return parts[0] == type
-        case 2:
-            return parts[0] == type
-                && ["charset=utf-8", "charset=\"utf-8\""].contains(parts[1])
-        default: return false
-        }
     }
 }

@@ -68,8 +68,8 @@ struct RequestLog: Sendable {
         let duration = ContinuousClock.now - record.start
         let (label, reason, refusal) = (error?.label ?? .granted, error?.reason ?? "none", error?.refusal)
         audit.metrics.requestEnded(grant: record.grant, outcome: label, reason: refusal.map { _ in reason }, duration)
-        if record.subject.isRedelivery { audit.metrics.redelivered() }
-        if case .refresh(let reason) = refusal, reason.revokesGrant { audit.metrics.reuseRevokedGrant() }
+        if record.subject.isRedelivery { audit.metrics.redeliveries.add() }
+        if case .refresh(let reason) = refusal, reason.revokesGrant { audit.metrics.reusedGrants.add() }
 
         var client = record.client
         if case .client(let failure) = refusal { client = failure.client }

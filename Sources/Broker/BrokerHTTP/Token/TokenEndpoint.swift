@@ -85,16 +85,12 @@ extension TokenEndpoint: Responder {
                 }
             case .authorizationCode: tokens = try await redeem(reader, &record)
             }
-            return await granted(tokens, record)
+            var answer = HTTPAnswer(status: .ok, body: tokens.json)
+            if record.showsProof, let nonce = await proofs.freshNonce { answer.headers.append(("DPoP-Nonce", nonce)) }
+            return requestLog.ended(answer, record, nil)
         } catch {
             return failed(error, &record)
         }
-    }
-
-    private func granted(_ tokens: TokenAnswer, _ record: RequestRecord) async -> HTTPAnswer {
-        var answer = HTTPAnswer(status: .ok, body: tokens.json)
-        if record.showsProof, let nonce = await proofs.freshNonce { answer.headers.append(("DPoP-Nonce", nonce)) }
-        return requestLog.ended(answer, record, nil)
     }
 
     private func failed(_ error: TokenError, _ record: inout RequestRecord) -> HTTPAnswer {

@@ -69,19 +69,15 @@ extension HTTPAnswer {
         if let refusal = error.refusal {
             self.init(refusal.answer)
         } else if case .outage = error {
-            self = .unavailable
+            self.init(RefusalAnswer.unavailable)
         } else {
-            self = .failed
+            self.init(
+                status: .internalServerError,
+                body: OAuthErrorResponse(.serverError, "The request could not be processed.").json)
         }
     }
 
     init(_ refusal: RefusalAnswer) {
         self.init(status: refusal.status, headers: refusal.headers, body: refusal.body.json)
     }
-
-    static let unavailable = HTTPAnswer(RefusalAnswer.unavailable)
-
-    static let failed = HTTPAnswer(
-        status: .internalServerError,
-        body: OAuthErrorResponse(.serverError, "The request could not be processed.").json)
 }

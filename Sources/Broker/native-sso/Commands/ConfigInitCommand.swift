@@ -55,7 +55,14 @@ struct ConfigInitCommand: AsyncParsableCommand {
             throw Self.failure(error)
         }
         try NewFile.write(text, to: options.config)
-        try options.output.show(record(found, url))
+        let record: Record = [
+            "file": .text(options.config), "discovery": .text(url.string),
+            "algorithms": .list(found.algorithms.map(\.rawValue)), "other_algorithms": .list(found.otherAlgorithms),
+            "keys": .number(Int64(found.keys.keys.count)), "native_sso": .flag(found.hasNativeSSO),
+            "sid": .flag(found.namesSessions), "backchannel_logout": .flag(found.sendsLogoutTokens),
+            "end_session_endpoint": Cell(found.endSessionEndpoint),
+        ]
+        try options.output.show(record)
         options.output.warn(remarks(found))
     }
 
@@ -118,16 +125,6 @@ struct ConfigInitCommand: AsyncParsableCommand {
         if let caFile { lines.append("    ca_file: \(quoted(caFile))") }
         lines.append("    \(found.hasNativeSSO ? "admit_on_first_sight: true" : "enrolment: exchange")")
         return lines.joined(separator: "\n") + "\n"
-    }
-
-    private func record(_ found: DiscoveredProvider, _ url: ProviderURL) -> Record {
-        [
-            "file": .text(options.config), "discovery": .text(url.string),
-            "algorithms": .list(found.algorithms.map(\.rawValue)), "other_algorithms": .list(found.otherAlgorithms),
-            "keys": .number(Int64(found.keys.keys.count)), "native_sso": .flag(found.hasNativeSSO),
-            "sid": .flag(found.namesSessions), "backchannel_logout": .flag(found.sendsLogoutTokens),
-            "end_session_endpoint": Cell(found.endSessionEndpoint),
-        ]
     }
 
     private func remarks(_ found: DiscoveredProvider) -> [String] {

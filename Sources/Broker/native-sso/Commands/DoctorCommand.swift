@@ -30,7 +30,7 @@ struct DoctorCommand: AsyncParsableCommand {
         if let configuration {
             findings +=
                 await HostDoctor.listeners(configuration) + HostDoctor.certificates(configuration)
-                + HostDoctor.proxies(configuration) + HostDoctor.journal(configuration)
+                + [HostDoctor.proxies(configuration)] + HostDoctor.journal(configuration)
         }
         // The database and the keys may be fine where another part of the file is not.
         if let database = configuration?.database ?? (try? options.read { $0.database() }) {
@@ -44,7 +44,8 @@ struct DoctorCommand: AsyncParsableCommand {
             }
         }
         for provider in configuration?.identityProviders ?? [] where !provider.isDisabled {
-            findings += await ProviderDoctor(provider, isDevelopment: configuration?.isDevelopment == true).findings()
+            let doctor = ProviderDoctor(provider: provider, isDevelopment: configuration?.isDevelopment == true)
+            findings += await doctor.findings()
         }
         return findings
     }
@@ -76,16 +77,10 @@ struct DoctorCommand: AsyncParsableCommand {
     /// The names of users: see ``StartChecks``.
     private static func names(_ configuration: Configuration, _ pool: ConnectionPool) async -> [Finding] {
         guard let used = try? await SubjectPrefixStore(database: pool).inUse() else { return [] }
-        let conflicts = configuration.conflicts(withPrefixesInUse: used).map(\.sentence)
-        let expected = "users keep the names that APIs know"
-        guard !conflicts.isEmpty else {
-            return [Finding("identity_provider.names", true, seen: expected, expected: expected, remedy: "")]
-        }
-        return conflicts.map {
-            Finding(
-                "identity_provider.names", false, seen: $0, expected: expected,
-                remedy: "restore the prefix; see native-sso subject-prefix list")
-        }
+        return Finding.each(
+            "identity_provider.names", configuration.conflicts(withPrefixesInUse: used).map(\.sentence),
+            expected: "users keep the names that APIs know",
+            remedy: "restore the prefix; see native-sso subject-prefix list")
     }
 }
 
@@ -110,17 +105,10 @@ struct KeyDoctor {
             return [Self.store("the registry of keys cannot be read: \(error)")]
         }
         let complaints = await KeySet(rows.records, of: keys.replica, from: provider).complaints(about: rows)
-        let usable = "every key that signs, will sign or verifies is here"
-        var findings = [Self.store(nil)]
-        if complaints.isEmpty {
-            findings.append(Finding("keys.usable", true, seen: usable, expected: usable, remedy: ""))
-        }
-        findings += complaints.map {
-            Finding(
-                "keys.usable", false, seen: $0, expected: usable,
-                remedy: "look at native-sso key doctor, as the broker's user")
-        }
-        return findings + overdue(rows.records)
+        let usable = Finding.each(
+            "keys.usable", complaints, expected: "every key that signs, will sign or verifies is here",
+            remedy: "look at native-sso key doctor, as the broker's user")
+        return [Self.store(nil)] + usable + overdue(rows.records)
     }
 
     private static func store(_ problem: String?) -> Finding {
@@ -133,34 +121,27 @@ struct KeyDoctor {
     /// Keys for which `key rotate` would do something.
     private func overdue(_ records: [KeyRecord]) -> [Finding] {
         guard let rotation else { return [] }
-        let kinds = Set(
-            records.filter {
-                $0.state == .active && $0.use != .device && $0.replica == keys.replica(for: $0.use)
-            }.map {
-                Kind(use: $0.use, algorithm: $0.algorithm)
-            })
-        let expected = "a key signs for at most \(DurationText.format(KeyRotation.standardPeriod))"
-        let late = kinds.filter { kind in
+        let active = records.filter {
+            $0.state == .active && $0.use != .device && $0.replica == keys.replica(for: $0.use)
+        }
+        let late = active.filter { key in
             let due = rotation.due(
-                kind.use, kind.algorithm, of: keys.replica(for: kind.use), among: records,
+                key.use, key.algorithm, of: keys.replica(for: key.use), among: records,
                 every: KeyRotation.standardPeriod, at: SystemClock().now)
             return switch due {
             // A suspended key is a finding of its own, and key rotate waits for it to be resumed.
             case .wait, .suspended: false
             case .generate, .pending, .take: true
             }
-        }.map { "\($0.algorithm.rawValue) for \($0.use.rawValue)" }.sorted()
+        }
+        let kinds = Set(late.map { "\($0.algorithm.rawValue) for \($0.use.rawValue)" }).sorted()
         return [
             Finding(
                 "keys.rotation", late.isEmpty, .warning,
-                seen: late.isEmpty ? "no rotation is due" : "a step is due: \(late.joined(separator: ", "))",
-                expected: expected, remedy: "type: native-sso key rotate, and let a timer do it")
+                seen: late.isEmpty ? "no rotation is due" : "a step is due: \(kinds.joined(separator: ", "))",
+                expected: "a key signs for at most \(DurationText.format(KeyRotation.standardPeriod))",
+                remedy: "type: native-sso key rotate, and let a timer do it")
         ]
-    }
-
-    private struct Kind: Hashable {
-        let use: KeyUse
-        let algorithm: KeyAlgorithm
     }
 }
 

@@ -51,9 +51,7 @@ struct MetadataExportCommand: AsyncParsableCommand {
         metadata.scopes = try await options.administer { try await $0.clients() }.allowedScopes
         try CommandOutput(format: .json).show(JSONDocument(octets: metadata.json))
     }
-}
 
-extension MetadataExportCommand {
     /// A running broker may know it from the discovery document of the identity provider, which is not fetched here.
     private func login(_ configuration: Configuration) throws(CommandFailure) -> String? {
         let relaying = configuration.identityProviders.filter { !$0.isDisabled && $0.codeRelay != nil }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import AsyncHTTPClient
 import Glibc
+import HTTPServer
 import NIOCore
 import NIOHTTP1
 

@@ -17,12 +17,7 @@ struct KeySuspendCommand: AsyncParsableCommand {
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws {
-        try await keys.suspend(
-            true, "suspend",
-            consequences: { $0 == .active ? ["brokers answer 503 to what it would sign, and write nothing"] : [] },
-            execution, options)
-    }
+    func run() async throws { try await keys.suspend(true, execution, options) }
 }
 
 struct KeyResumeCommand: AsyncParsableCommand {
@@ -33,9 +28,7 @@ struct KeyResumeCommand: AsyncParsableCommand {
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws {
-        try await keys.suspend(false, "resume", consequences: { _ in [] }, execution, options)
-    }
+    func run() async throws { try await keys.suspend(false, execution, options) }
 }
 
 struct KeySelection: ParsableArguments {
@@ -46,10 +39,11 @@ struct KeySelection: ParsableArguments {
         guard (kid == nil) != (use == nil) else { throw ValidationError("Name one key, or a use with --use.") }
     }
 
+    /// - Parameter isSuspended: `false`: the keys are resumed.
     fileprivate func suspend(
-        _ isSuspended: Bool, _ verb: String, consequences: (KeyState) -> [String], _ execution: ExecutionOptions,
-        _ options: GlobalOptions
+        _ isSuspended: Bool, _ execution: ExecutionOptions, _ options: GlobalOptions
     ) async throws {
+        let verb = isSuspended ? "suspend" : "resume"
         let keys = try chosen(from: try await options.administer { try await $0.keys() })
         let changed = keys.filter { ($0.suspendedAt != nil) != isSuspended }
         guard !changed.isEmpty else {
@@ -58,9 +52,10 @@ struct KeySelection: ParsableArguments {
                     + keys.map { "key \($0.kid) is \(isSuspended ? "suspended already" : "not suspended")" }
                     .joined(separator: ", "))
         }
+        let stopsSigning = isSuspended && changed.contains { $0.state == .active }
         let plan = Plan(
             "\(verb) the \(changed.map { "\($0.state.rawValue) \($0.use.rawValue) key \($0.kid)" }.joined(separator: ", the "))",
-            consequences: Set(changed.map(\.state)).sorted { $0.rawValue < $1.rawValue }.flatMap(consequences))
+            consequences: stopsSigning ? ["brokers answer 503 to what it would sign, and write nothing"] : [])
         try await execution.carryOut(plan, options) { registry, act in
             _ = try await registry.suspend(changed, isSuspended, act)
         }

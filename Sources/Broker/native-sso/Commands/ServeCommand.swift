@@ -22,11 +22,8 @@ struct ServeCommand: AsyncParsableCommand {
         }
         let environment = ProcessInfo.processInfo.environment
         try checkSocket(configuration, environment)
-        let logger = Self.logger(configuration.log)
+        let logger = Self.logger(configuration.log, result.warnings, of: options.config)
         defer { LogSink.standardError.flush() }
-        for warning in result.warnings {
-            logger.warning("doubtful configuration", metadata: warning.metadata(file: options.config))
-        }
         if isRoot { logger.warning("running as root, which development: true allows") }
         if !ProcessHardening.locksSecrets {
             logger.warning(
@@ -56,23 +53,20 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// Without a configured format, writes text to a terminal and JSON elsewhere.
-    static func logger(_ log: Configuration.Log) -> Logger {
-        let format: LogFormat =
-            switch log.format {
-            case .json: .json
-            case .text: .text
-            case nil: StandardStream.error.isTerminal ? .text : .json
-            }
+    /// Without a configured format, writes text to a terminal and JSON elsewhere. Logs the warnings about the file first.
+    static func logger(_ log: Configuration.Log, _ warnings: [ConfigurationProblem], of file: String) -> Logger {
+        let format = log.format ?? (StandardStream.error.isTerminal ? .text : .json)
         let level = log.level
         LoggingSystem.bootstrap { _ in format.handler(sink: .standardError, level: level) }
-        return Logger(label: "native-sso")
+        let logger = Logger(label: "native-sso")
+        for warning in warnings { logger.warning("doubtful configuration", metadata: warning.metadata(file: file)) }
+        return logger
     }
 }
 
 extension ConfigurationProblem {
     /// For the log.
-    func metadata(file: String) -> Logger.Metadata {
+    fileprivate func metadata(file: String) -> Logger.Metadata {
         var metadata: Logger.Metadata = [
             "file": .string(file), "setting": .string(place.key), "problem": .string(message),
         ]

@@ -14,12 +14,12 @@ struct SessionCommand: CommandGroup {
 struct SessionSelectionOptions: ParsableArguments {
     @OptionGroup var provider: IssuerOption
 
+    static let sidHelp: ArgumentHelp = """
+        The session's name: `sid` of the identity provider or of the apps' id_tokens, or `session_id` of an access token.
+        """
+
     // A random base64url text may begin with a hyphen.
-    @Option(
-        parsing: .unconditional,
-        help: """
-            The session's name: `sid` of the identity provider or of the apps' id_tokens, or `session_id` of an access token.
-            """)
+    @Option(parsing: .unconditional, help: SessionSelectionOptions.sidHelp)
     var sid: SessionID?
 
     @Option(parsing: .unconditional, help: "All sessions of this user: `sub` as the identity provider writes it.")
@@ -115,11 +115,7 @@ struct SessionShowCommand: AsyncParsableCommand {
 
     @OptionGroup var provider: IssuerOption
 
-    @Option(
-        parsing: .unconditional,
-        help: """
-            The session's name: `sid` of the identity provider or of the apps' id_tokens, or `session_id` of an access token.
-            """)
+    @Option(parsing: .unconditional, help: SessionSelectionOptions.sidHelp)
     var sid: SessionID
 
     @OptionGroup var options: GlobalOptions

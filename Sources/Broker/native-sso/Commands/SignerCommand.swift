@@ -25,11 +25,8 @@ struct SignerCommand: AsyncParsableCommand {
         guard geteuid() != 0 || configuration.isDevelopment else {
             throw CommandFailure.usage("the signer does not run as root: start it as a user of its own")
         }
-        let logger = ServeCommand.logger(configuration.log)
+        let logger = ServeCommand.logger(configuration.log, warnings, of: options.config)
         defer { LogSink.standardError.flush() }
-        for warning in warnings {
-            logger.warning("doubtful configuration", metadata: warning.metadata(file: options.config))
-        }
         let provider = try configuration.keys.provider()
         try provider.check()
         let server = try SignerServer(

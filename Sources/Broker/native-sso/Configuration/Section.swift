@@ -173,18 +173,15 @@ final class Section {
 
     /// The texts of a list in the file. Reports nothing.
     func texts(_ key: String) -> [Located<String>] {
-        guard case .sequence(let elements, _) = entries[key]?.value else { return [] }
-        return elements.enumerated().compactMap { index, element in
-            guard case .scalar(let scalar, let line) = element, !scalar.isNull else { return nil }
-            return Located(value: scalar.text, place: Place(origin: .line(line), key: "\(path(of: key))[\(index)]"))
+        listed(key).compactMap { element, place in
+            guard case .scalar(let scalar, _) = element, !scalar.isNull else { return nil }
+            return Located(value: scalar.text, place: place)
         }
     }
 
     /// The texts of one key of each mapping in a list. Reports nothing.
     func texts(_ name: String, ofEach key: String) -> [Located<String>] {
-        guard case .sequence(let elements, _) = entries[key]?.value else { return [] }
-        return elements.enumerated().compactMap { index, element in
-            let place = Place(origin: .line(element.line), key: "\(path(of: key))[\(index)]")
+        listed(key).compactMap { element, place in
             let inner = Section(path: place.key, place: place, variables: nil, problems: problems)
             if case .mapping = element { inner.fill(from: element) }
             return inner.text(name)
@@ -233,11 +230,16 @@ final class Section {
 
     private func elements(of key: String) -> [(element: ConfigurationDocument, place: Place)] {
         known.insert(key)
-        guard let entry = entries[key] else { return [] }
-        guard case .sequence(let elements, _) = entry.value else {
-            report(key, "must be a list")
-            return []
+        switch entries[key]?.value {
+        case .sequence, nil: break
+        case .scalar, .mapping: report(key, "must be a list")
         }
+        return listed(key)
+    }
+
+    /// The elements of a list in the file; empty for anything else.
+    private func listed(_ key: String) -> [(element: ConfigurationDocument, place: Place)] {
+        guard case .sequence(let elements, _) = entries[key]?.value else { return [] }
         return elements.enumerated().map { index, element in
             (element, Place(origin: .line(element.line), key: "\(path(of: key))[\(index)]"))
         }

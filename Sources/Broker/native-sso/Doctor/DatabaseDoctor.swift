@@ -25,11 +25,12 @@ struct DatabaseDoctor {
             try await pool.waitUntilConnected(within: .seconds(5))
             let role = try? await DatabaseRole.current(in: pool)
             findings = [Self.connection(nil)] + (try await examine(pool, role))
-            findings += await Self.schema(pool)
-            if findings.last?.state != .failed {
+            let schema = await Self.schema(pool)
+            findings.append(schema)
+            if schema.state != .failed {
                 let isOwner = role?.ownsRegistry == true
                 // The owner of a newer schema needs its release to compare.
-                if !isOwner || findings.last?.state == .ok { findings += await drift(pool, isOwner: isOwner) }
+                if !isOwner || schema.state == .ok { findings.append(await drift(pool, isOwner: isOwner)) }
                 findings += await registry(pool)
                 findings += await further(pool)
             }
@@ -60,31 +61,26 @@ struct DatabaseDoctor {
             + (role.map { [$0.finding(isAllowed: database.allowsOwner)] } ?? [])
     }
 
-    private static func schema(_ pool: ConnectionPool) async -> [Finding] {
-        let (seen, isFine): (String, Bool)
+    private static func schema(_ pool: ConnectionPool) async -> Finding {
+        var (problem, isNewer): (String?, Bool) = (nil, false)
         do throws(PostgresError) {
-            let problem = try await Migrator.incompatibility(of: pool)
-            (seen, isFine) = (problem?.description ?? "every migration is applied and unchanged", problem == nil)
-            if case .databaseIsNewer? = problem {
-                return [
-                    Finding(
-                        "schema.migrations", false, .warning, seen: seen, expected: "the schema of this release",
-                        remedy: "upgrade this broker; it serves in the meantime")
-                ]
-            }
+            let found = try await Migrator.incompatibility(of: pool)
+            problem = found?.description
+            if case .databaseIsNewer? = found { isNewer = true }
         } catch {
-            (seen, isFine) = (Self.words(error), false)
+            problem = words(error)
         }
-        return [
-            Finding(
-                "schema.migrations", isFine, seen: seen, expected: "the schema of this release",
-                remedy: "type: native-sso migrate up, as the owner of the schema")
-        ]
+        return Finding(
+            "schema.migrations", problem == nil, isNewer ? .warning : .failed,
+            seen: problem ?? "every migration is applied and unchanged", expected: "the schema of this release",
+            remedy: isNewer
+                ? "upgrade this broker; it serves in the meantime"
+                : "type: native-sso migrate up, as the owner of the schema")
     }
 
     /// The owner compares the schema with one that is made anew, as `migrate verify` does. The service may make none: it
     /// looks for what protects its tables.
-    private func drift(_ pool: ConnectionPool, isOwner: Bool) async -> [Finding] {
+    private func drift(_ pool: ConnectionPool, isOwner: Bool) async -> Finding {
         let found: [String]
         do {
             if isOwner {
@@ -101,13 +97,11 @@ struct DatabaseDoctor {
             ? "as the migrations make it"
             : "no trigger is off, no index is invalid, and this user may write to no table; the owner compares the rest"
         let more = found.count > 3 ? " and \(found.count - 3) more" : ""
-        return [
-            Finding(
-                "schema.drift", found.isEmpty,
-                seen: found.isEmpty ? fine : found.prefix(3).joined(separator: ", ") + more,
-                expected: "tables, functions, triggers, roles and grants as the migrations make them",
-                remedy: "type: native-sso migrate verify, as the owner of the schema; it shows each difference")
-        ]
+        return Finding(
+            "schema.drift", found.isEmpty,
+            seen: found.isEmpty ? fine : found.prefix(3).joined(separator: ", ") + more,
+            expected: "tables, functions, triggers, roles and grants as the migrations make them",
+            remedy: "type: native-sso migrate verify, as the owner of the schema; it shows each difference")
     }
 
     private func registry(_ pool: ConnectionPool) async -> [Finding] {

@@ -28,6 +28,14 @@ struct Finding: Sendable, Hashable {
         state = isFine ? .ok : severity
         self.remedy = isFine ? nil : remedy
     }
+
+    /// One for each problem; without problems, that it is as expected.
+    static func each(_ check: String, _ problems: [String], expected: String, remedy: String) -> [Finding] {
+        guard !problems.isEmpty else {
+            return [Finding(check, true, seen: expected, expected: expected, remedy: remedy)]
+        }
+        return problems.map { Finding(check, false, seen: $0, expected: expected, remedy: remedy) }
+    }
 }
 
 /// Everything that `doctor` found.

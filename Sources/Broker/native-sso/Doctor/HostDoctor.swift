@@ -145,7 +145,7 @@ enum HostDoctor {
 
     // MARK: Proxies
 
-    static func proxies(_ configuration: Configuration) -> [Finding] {
+    static func proxies(_ configuration: Configuration) -> Finding {
         let listener = configuration.publicListener
         let wide = listener.trustedProxies.blocks.filter(\.isWide)
         let isBehindUnnamed = listener.plainHTTP == .behindProxy && listener.trustedProxies.blocks.isEmpty
@@ -159,11 +159,9 @@ enum HostDoctor {
                         "trusted address or block",
                         plural: "trusted addresses or blocks")
                 : "trusted_proxies holds \(wide.count == 1 ? "a block" : "blocks") of 65,536 addresses or more"
-        return [
-            Finding(
-                "proxies", wide.isEmpty && !isBehindUnnamed, .warning, seen: seen,
-                expected: "the addresses of the proxies alone: a trusted peer may name any client",
-                remedy: "write the proxies' own addresses in public.trusted_proxies")
-        ]
+        return Finding(
+            "proxies", wide.isEmpty && !isBehindUnnamed, .warning, seen: seen,
+            expected: "the addresses of the proxies alone: a trusted peer may name any client",
+            remedy: "write the proxies' own addresses in public.trusted_proxies")
     }
 }

@@ -4,13 +4,8 @@ import NativeSSO
 
 /// What `doctor` asks of one identity provider.
 struct ProviderDoctor {
-    private let provider: Configuration.IdentityProvider
-    private let isDevelopment: Bool
-
-    init(_ provider: Configuration.IdentityProvider, isDevelopment: Bool) {
-        self.provider = provider
-        self.isDevelopment = isDevelopment
-    }
+    let provider: Configuration.IdentityProvider
+    let isDevelopment: Bool
 
     func findings() async -> [Finding] {
         let documents = DocumentClient(authorities: provider.certificateAuthorities)
@@ -32,13 +27,11 @@ struct ProviderDoctor {
             findings = [reachable(error)]
         }
         try? await documents.shutdown()
-        return findings + (await certificateEnd().map { [certificate($0, at: SystemClock().now)] } ?? [])
-    }
-
-    private func certificateEnd() async -> UnixTime? {
         switch provider.keySource {
-        case .discovery(let url, _), .keySet(let url): await ServerCertificate.end(at: url)
-        case .file: nil
+        case .discovery(let url, _), .keySet(let url):
+            let end = await ServerCertificate.end(at: url)
+            return findings + (end.map { [certificate($0, at: SystemClock().now)] } ?? [])
+        case .file: return findings
         }
     }
 

@@ -41,10 +41,8 @@ struct RegistryFile {
 
     /// - Throws: Every problem that shows without the registry.
     static func read(_ path: String) throws(ConfigurationError) -> RegistryFile {
-        let text: String
         do throws(ConfigurationProblem) {
-            text = try Self.text(of: path)
-            return try read(yaml: text, path: path)
+            return try read(yaml: try text(of: path), path: path)
         } catch {
             throw ConfigurationError(file: path, problems: [error])
         }
@@ -78,7 +76,12 @@ struct RegistryFile {
         scopes = root.sections(
             "scopes", isRequired: false, help: "The scopes that need special handling, such as consent.", Self.scope
         ).compactMap(\.self)
-        refuseDuplicates()
+        refuse(clients.map { ($0.id.string, $0.place) }) { "describes the client a second time, after \($0)" }
+        refuse(groups.map { ($0.id.string, $0.place) }) { "describes the group a second time, after \($0)" }
+        refuse(scopes.map { ($0.name, $0.place) }) { "describes the scope a second time, after \($0)" }
+        // A client is in one group of an issuer at most.
+        let members = groups.flatMap { group in group.members.map { ("\($0.client) \(group.issuer)", $0.place) } }
+        refuse(members) { "is a member of a group of this issuer already, after \($0); a client is in one of them" }
     }
 
     /// Throws every problem, if there is one.
@@ -158,15 +161,6 @@ struct RegistryFile {
     }
 
     // MARK: Rules
-
-    private func refuseDuplicates() {
-        refuse(clients.map { ($0.id.string, $0.place) }) { "describes the client a second time, after \($0)" }
-        refuse(groups.map { ($0.id.string, $0.place) }) { "describes the group a second time, after \($0)" }
-        refuse(scopes.map { ($0.name, $0.place) }) { "describes the scope a second time, after \($0)" }
-        // A client is in one group of an issuer at most.
-        let members = groups.flatMap { group in group.members.map { ("\($0.client) \(group.issuer)", $0.place) } }
-        refuse(members) { "is a member of a group of this issuer already, after \($0); a client is in one of them" }
-    }
 
     private func refuse(_ items: [(id: String, place: Place)], _ message: (String) -> String) {
         var first: [String: Place] = [:]

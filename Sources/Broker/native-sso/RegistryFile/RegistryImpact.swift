@@ -142,7 +142,7 @@ extension RegistryPlan {
 }
 
 extension RegistryState {
-    fileprivate mutating func make(_ change: RegistryChange) {
+    mutating func make(_ change: RegistryChange) {
         switch change {
         case .putScope(let scope): scopes[scope.name] = scope
         case .removeScope(let name): scopes[name] = nil

@@ -31,7 +31,7 @@ struct RegistryPlanner {
         for group in file.groups { plan(group) }
         for group in file.groups { for member in group.members { plan(member, in: group) } }
         for scope in file.scopes { plan(scope) }
-        refuseItemsOfOtherFiles()
+        for (item, place) in declared { refuseIfManaged(item, place) }
         let stale = staleItems()
         if permissions.prune { prune(stale) }
         refuseLostMembers()
@@ -118,10 +118,6 @@ struct RegistryPlanner {
 
     // MARK: What it does not have
 
-    private func refuseItemsOfOtherFiles() {
-        for (item, place) in declared { refuseIfManaged(item, place) }
-    }
-
     private func refuseIfManaged(_ item: RegistryContents.Item, _ place: Place) {
         guard !permissions.takesOver, let manager = contents.managers[item], manager != file.name else { return }
         file.problems.report(
@@ -140,7 +136,6 @@ struct RegistryPlanner {
     }
 
     private mutating func prune(_ stale: [RegistryContents.Item]) {
-        let gone = Set(stale)
         for item in stale {
             let (client, change): (ClientID?, RegistryChange) =
                 switch item {
@@ -150,14 +145,7 @@ struct RegistryPlanner {
                 case .scope(let name): (nil, .removeScope(name))
                 }
             steps.append(RegistryPlan.Step(.remove, item.description, client: client, change))
-        }
-        after.clients = after.clients.filter { !gone.contains(.client($0.key)) }
-        after.groups = after.groups.filter { !gone.contains(.group($0.key)) }
-        after.scopes = after.scopes.filter { !gone.contains(.scope($0.key)) }
-        after.members = after.members.filter { place, value in
-            gone.isDisjoint(with: [
-                .client(place.client), .group(value.group), .member(place.client, value.group),
-            ])
+            after.make(change)
         }
     }
 

@@ -146,25 +146,21 @@ extension Broker {
 
     /// Reloads certificates and keys. Existing connections keep the old ones. Invalid files change nothing.
     private func readCertificatesAgain() {
-        for (files, tls) in zip(configuration.tlsFiles, tls) {
-            if let files, let tls { read(files, for: tls) }
-        }
-    }
-
-    private func read(_ files: TLSFiles, for tls: CurrentTLSIdentity) {
-        do throws(ValueDefect) {
-            let identity = try files.read()
-            tls.replace(by: identity)
-            logger.notice(
-                "certificate was read again",
-                metadata: ["not_after": .string(UnixTime(seconds: identity.notAfter).rfc3339)])
-            if let doubt = TLSFiles.doubt(about: identity, at: clock.now) {
-                logger.warning("certificate is doubtful", metadata: ["problem": .string(doubt)])
+        for case (let files?, let tls?) in zip(configuration.tlsFiles, tls) {
+            do throws(ValueDefect) {
+                let identity = try files.read()
+                tls.replace(by: identity)
+                logger.notice(
+                    "certificate was read again",
+                    metadata: ["not_after": .string(UnixTime(seconds: identity.notAfter).rfc3339)])
+                if let doubt = TLSFiles.doubt(about: identity, at: clock.now) {
+                    logger.warning("certificate is doubtful", metadata: ["problem": .string(doubt)])
+                }
+            } catch {
+                logger.error(
+                    "certificate was not read again; the present one stays in use",
+                    metadata: ["problem": .string(error.message)])
             }
-        } catch {
-            logger.error(
-                "certificate was not read again; the present one stays in use",
-                metadata: ["problem": .string(error.message)])
         }
     }
 }

@@ -64,7 +64,10 @@ extension Broker {
         BrokerMetrics(
             sources: [
                 ConnectionReport(lanes: lanes, pool: pool, sink: .standardError), connections, commits,
-                KeyCheck(ring: ring), keySets,
+                KeyCheck(ring: ring),
+                KeySetReport(
+                    providers: providers.map(\.keys), events: eventKeys.compactMap(\.events),
+                    revocations: eventKeys.compactMap(\.revocations)),
                 CertificateExpiry(tls.compactMap(\.self)),
                 ProcessReport(version: NativeSSOCommand.configuration.version, startedAt: startedAt),
                 databaseTimes, SignatureReport(ring: ring), registrySize, sweep, seals,
@@ -76,12 +79,6 @@ extension Broker {
                         provider.configuration.codeRelay.map { (provider.configuration.issuer, $0.policy.atOnce) }
                     }),
             ])
-    }
-
-    private var keySets: KeySetReport {
-        KeySetReport(
-            providers: providers.map(\.keys), events: eventKeys.compactMap(\.events),
-            revocations: eventKeys.compactMap(\.revocations))
     }
 
     private func tokenEndpoint(

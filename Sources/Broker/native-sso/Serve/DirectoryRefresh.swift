@@ -76,18 +76,16 @@ struct SweepService: Sendable {
         do throws(PostgresError) {
             let report = try await sweeper.sweep(unlessWithin: Self.spacing)
             changes.note(nil, Self.message)
-            if let report { (report.isComplete ? complete : incomplete).add() }
-            if let report, !report.isEmpty { log(report) }
+            guard let report else { return }
+            (report.isComplete ? complete : incomplete).add()
+            guard !report.isEmpty else { return }
+            var metadata: Logger.Metadata = ["complete": .stringConvertible(report.isComplete)]
+            for (name, count) in report.counts { metadata[name] = .stringConvertible(count) }
+            logger.info("swept", metadata: metadata)
         } catch {
             failed.add()
             changes.note("\(error)", Self.message)
         }
-    }
-
-    private func log(_ report: SweepReport) {
-        var metadata: Logger.Metadata = ["complete": .stringConvertible(report.isComplete)]
-        for (name, count) in report.counts { metadata[name] = .stringConvertible(count) }
-        logger.info("swept", metadata: metadata)
     }
 
     private static let message: Logger.Message = "expired records cannot be deleted"

@@ -67,8 +67,7 @@ final class EndLog: Sendable {
                 state.withLock { $0.writes -= 1 }
                 answer.give(problem)
             }
-            let (seconds, attoseconds) = patience.components
-            let wait = DispatchTimeInterval.milliseconds(Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000))
+            let wait = DispatchTimeInterval.milliseconds(Int(patience / .milliseconds(1)))
             DispatchQueue.global().asyncAfter(deadline: .now() + wait) { [patience] in
                 answer.give("the disk of the journal took no line within \(patience)")
             }
@@ -246,18 +245,21 @@ extension EndLog.Event {
 }
 
 extension EndLog {
-    /// Appends ends that the database had before they were asked for. The broker that answered first may have died, or its
-    /// answer may have failed, before it wrote them.
-    ///
-    /// The audit gets the request first: a broker does not start if the audit lacks the last request of its journal.
-    func append(repeated events: [Event], in audit: PostgresAuditTrail, _ clock: any WallClock) async throws(PortError)
-    {
-        guard let first = events.first else { return }
-        try await audit.write(
-            AuditEvent(
-                kind: .endRepeated, requestID: first.requestID, occurredAtMilliseconds: clock.milliseconds,
-                client: first.client, reason: first.kind.rawValue,
-                subject: AuditSubject(session: first.session, grant: first.grant)))
+    /// Appends ends that an app or an identity provider asked for.
+    /// - Parameter isRepeated: Whether the database had them before. The broker that answered first may have died, or its
+    ///   answer may have failed, before it wrote them. The audit then gets the request first: a broker does not start if
+    ///   the audit lacks the last request of its journal.
+    func append(
+        _ events: [Event], isRepeated: Bool, in audit: PostgresAuditTrail, _ clock: any WallClock
+    ) async throws(PortError) {
+        if isRepeated {
+            guard let first = events.first else { return }
+            try await audit.write(
+                AuditEvent(
+                    kind: .endRepeated, requestID: first.requestID, occurredAtMilliseconds: clock.milliseconds,
+                    client: first.client, reason: first.kind.rawValue,
+                    subject: AuditSubject(session: first.session, grant: first.grant)))
+        }
         try await append(events)
     }
 }
@@ -272,11 +274,7 @@ struct JournalledLogouts: LogoutRegistry {
     func end(_ logout: LogoutRecord) async throws(PortError) -> Int64? {
         let ended = try await registry.end(logout)
         let event = EndLog.Event(logout, at: clock.now)
-        if ended == nil {
-            try await journal.append(repeated: [event], in: audit, clock)
-        } else {
-            try await journal.append([event])
-        }
+        try await journal.append([event], isRepeated: ended == nil, in: audit, clock)
         return ended
     }
 }
@@ -290,14 +288,11 @@ struct JournalledRevocations: RevocationRegistry {
 
     func end(_ grant: UniqueID, of client: ClientID, requestID: UniqueID) async throws(PortError) -> GrantEnd {
         let end = try await registry.end(grant, of: client, requestID: requestID)
+        guard end != .foreign else { return end }
         let event = EndLog.Event(
             kind: .grantRevoked, requestID: requestID, occurredAt: clock.now, client: client, grant: grant,
             reason: "app")
-        switch end {
-        case .ended: try await journal.append([event])
-        case .none: try await journal.append(repeated: [event], in: audit, clock)
-        case .foreign: break
-        }
+        try await journal.append([event], isRepeated: end != .ended, in: audit, clock)
         return end
     }
 
@@ -313,11 +308,7 @@ struct JournalledRevocations: RevocationRegistry {
                 kind: .sessionEnded, requestID: requestID, occurredAt: now, client: client, session: session,
                 reason: "app")
         }
-        if ended.isEmpty {
-            try await journal.append(repeated: events, in: audit, clock)
-        } else {
-            try await journal.append(events)
-        }
+        try await journal.append(events, isRepeated: ended.isEmpty, in: audit, clock)
         return ended
     }
 

@@ -1,4 +1,5 @@
 import Glibc
+import HTTPServer
 
 /// The socket that systemd opened for the service: sd_listen_fds(3).
 enum InheritedSocket {
@@ -46,6 +47,6 @@ enum InheritedSocket {
         guard result == 0 else { return false }
         if address.ss_family == sa_family_t(AF_UNIX) { return true }
         let text = String(decoding: host.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-        return IPAddress(text)?.isLoopback == true
+        return NetworkAddress(text)?.isLoopback == true
     }
 }

@@ -14,12 +14,12 @@ struct ServiceManager: Sendable {
     let interval: Duration
 
     /// `nil` if the environment names no socket.
-    init?(environment: [String: String], pid: pid_t = getpid()) {
+    init?(environment: [String: String]) {
         guard let socket = environment["NOTIFY_SOCKET"], socket.hasPrefix("/") || socket.hasPrefix("@") else {
             return nil
         }
         self.socket = socket
-        let isWatched = environment["WATCHDOG_PID"].map { $0 == String(pid) } ?? true
+        let isWatched = environment["WATCHDOG_PID"].map { $0 == String(getpid()) } ?? true
         let limit = isWatched ? environment["WATCHDOG_USEC"].flatMap { Int64($0) } : nil
         interval =
             limit.map { min(max(.microseconds($0 / 2), .milliseconds(1)), Self.longestInterval) }

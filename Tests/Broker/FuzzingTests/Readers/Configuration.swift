@@ -1,3 +1,5 @@
+import HTTPServer
+
 @testable import PostgresClient
 @testable import native_sso
 
@@ -38,6 +40,6 @@ extension Readers {
     }
 
     private static func isLocal(_ host: String) -> Bool {
-        host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || IPAddress(host)?.isLoopback == true
+        host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || NetworkAddress(host)?.isLoopback == true
     }
 }

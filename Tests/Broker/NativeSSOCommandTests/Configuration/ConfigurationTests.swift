@@ -1,3 +1,4 @@
+import BrokerHTTP
 import BrokerTesting
 import HTTPServer
 import IdentityProvider

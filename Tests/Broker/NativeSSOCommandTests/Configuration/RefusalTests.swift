@@ -154,7 +154,7 @@ import Testing
         ),
         .added(
             "internal: { listen: \"[::ffff:127.0.0.1]:8081\" }",
-            "10: internal.listen: the internal listener knows no passwords: listen on loopback, such as 127.0.0.1:8081, set tls.client_ca, or set allow_non_loopback: true where the network keeps strangers away"
+            "10: internal.listen: write a numeric address and a port, such as 127.0.0.1:8080 or [::1]:8080"
         ),
         .added(
             "development: true\ninternal: { listen: 0.0.0.0:8081, allow_non_loopback: true }",

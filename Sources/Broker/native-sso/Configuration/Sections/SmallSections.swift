@@ -7,14 +7,9 @@ import OAuthWire
 extension Configuration {
     /// `log`: the log on standard error.
     struct Log: Sendable, Hashable {
-        enum Format: String, Sendable, CaseIterable {
-            case json
-            case text
-        }
-
         let level: Logger.Level
         /// `nil`: text on a terminal, and JSON elsewhere.
-        let format: Format?
+        let format: LogFormat?
     }
 }
 
@@ -24,10 +19,10 @@ extension Configuration.Log {
         level = section.choice(
             "level", default: .info, offering: levels, help: "The least severe events that are logged.")
         format = section.value(
-            "format", .choice(Format.allCases.map(\.rawValue)),
+            "format", .choice(LogFormat.allCases.map(\.rawValue)),
             help:
                 "`json`: one object a line. `text`: for people. By default `text` on a terminal and `json` elsewhere.",
-            Format.parse)
+            LogFormat.parse)
         if level < .info, !section.isDevelopment {
             section.report("level", "\(level) is for development only; write info, notice, warning, error or critical")
         }

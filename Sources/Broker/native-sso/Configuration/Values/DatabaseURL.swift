@@ -1,3 +1,4 @@
+import HTTPServer
 import StrictCoding
 
 /// A safe connection URI of libpq. It contains no secret, and a connection to another host uses TLS with a checked name.
@@ -104,7 +105,7 @@ struct DatabaseURL: Sendable, Hashable {
 
     private static func isLocal(_ host: String) -> Bool {
         // libpq: a name that begins with a slash is a socket directory, with @ a socket in the abstract namespace.
-        host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || IPAddress(host)?.isLoopback == true
+        host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || NetworkAddress(host)?.isLoopback == true
     }
 
     private static func decoded(_ text: Substring) -> String? {
