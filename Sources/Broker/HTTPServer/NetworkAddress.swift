@@ -86,7 +86,7 @@ package struct NetworkAddress: Sendable, Hashable {
 }
 
 extension NetworkAddress: CustomStringConvertible {
-    /// The canonical form, RFC 5952 §4, without brackets.
+    /// As `inet_ntop` writes it, in the form of RFC 5952, without brackets.
     package var description: String {
         var octets = ByteBuffer()
         switch family {

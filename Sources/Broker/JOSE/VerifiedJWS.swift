@@ -94,7 +94,6 @@ public struct JOSEHeader: Sendable, Equatable {
         let expected = mediaType.lowercased()
         return written.hasSameOctets(as: expected) || written.hasSameOctets(as: prefix + expected)
     }
-
 }
 
 extension JSONObject {

@@ -28,7 +28,7 @@ final class SignerSocket: Sendable {
         // Two signers that start at once look and bind one after the other: the second one finds the first. Only the
         // signer's account may open the file: a broker that holds the lock would keep the signer from starting.
         let lock = unsafe Glibc.open(path + ".lock", O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard lock >= 0 else { throw .lastSystemError(path) }
+        guard lock >= 0 else { throw .lastSystemError(path + ".lock") }
         defer { _ = close(lock) }
         while flock(lock, LOCK_EX) != 0 { guard errno == EINTR else { throw .lastSystemError(path) } }
         if (try? connect(to: path, patience: 1)) != nil {

@@ -75,12 +75,13 @@ final class LaneCore<Call: QueuedCall>: Sendable {
 
     /// Returns unsent calls to the queue, for another connection.
     func putBack(_ calls: [Call]) {
-        let callsLane = monitor.withLock { state in
+        let (callsLane, connectsLane) = monitor.withLock { state in
             state.queues.putBack(calls)
             (state.isWatched, state.hasNews) = (true, true)
-            return state.callsLane()
+            return (state.callsLane(), state.needsLane)
         }
         if callsLane { monitor.signal(Waiters.work) }
+        if connectsLane { monitor.signal(Waiters.need) }
         // The watch thread may sleep because it saw an empty queue, and these calls may expire before a lane has a
         // connection.
         monitor.signal(Waiters.watch)
@@ -106,7 +107,6 @@ final class LaneCore<Call: QueuedCall>: Sendable {
     private func serve(_ connection: Connection, on lane: Int, _ run: ([Call], Connection) -> Void) {
         defer { pause(lane) }
         monitor.withLock { $0.isConnecting = false }
-        monitor.signal(Waiters.need)
         var batch: [Call] = []
         while connection.isUsable {
             // Checks an idle connection from time to time: a dead one is replaced before a call needs it.
@@ -133,26 +133,27 @@ final class LaneCore<Call: QueuedCall>: Sendable {
     /// previous batch must be finished.
     private func next(_ batch: inout [Call], on lane: Int, until look: MonotonicTime) -> Next {
         var waited: LaneTurns.Wait?
-        let (next, callsAnother) = monitor.wait(on: Waiters.work) {
-            state -> Monitor<LaneState<Call>>.Attempt<(Next, callsAnother: Bool)> in
+        let (next, callsAnother, connectsAnother) = monitor.wait(on: Waiters.work) {
+            state -> Monitor<LaneState<Call>>.Attempt<(Next, callsAnother: Bool, connectsAnother: Bool)> in
             if let waited { state.turns.leave(waited) }
             state.turns.endBatch(lane)
             waited = nil
-            if state.queues.isEmpty && state.isClosed { return .done((.closed, false)) }
+            if state.queues.isEmpty && state.isClosed { return .done((.closed, false, false)) }
             let now = MonotonicTime.now
             let turn = state.isClosed ? nil : state.turns.turn(queued: state.queues.count)
             if !state.queues.isEmpty, turn.map({ $0 <= now }) ?? true {
                 state.queues.take(max(lanes.maxBatch, 1), into: &batch)
                 state.turns.beginBatch(lane, at: now)
-                return .done((.batch, state.callsLane()))
+                return .done((.batch, state.callsLane(), state.needsLane))
             }
-            guard now < look else { return .done((.nothing, false)) }
+            guard now < look else { return .done((.nothing, false, false)) }
             let wait: LaneTurns.Wait = state.queues.isEmpty ? .forCalls : .forOthers
             state.turns.enter(wait)
             waited = wait
             return .wait(until: wait == .forOthers ? min(look, turn ?? look) : look)
         }
         if callsAnother { monitor.signal(Waiters.work) }
+        if connectsAnother { monitor.signal(Waiters.need) }
         return next
     }
 

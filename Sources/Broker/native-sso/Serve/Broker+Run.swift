@@ -52,9 +52,9 @@ extension Broker {
     /// - Returns: Whether ``StartChecks`` have passed.
     private func prepare(_ directory: DirectoryRefresh) async throws(CommandFailure) -> Bool {
         do {
-            async let isPoolConnected: Void = pool.waitUntilConnected(within: Self.startTimeout)
-            try await lanes.waitUntilConnected(within: Self.startTimeout)
-            try await isPoolConnected
+            async let isLaneConnected: Void = lanes.waitUntilConnected(within: Self.startTimeout)
+            try await pool.waitUntilConnected(within: Self.startTimeout)
+            try await isLaneConnected
         } catch PostgresError.unavailable(.transactionPooling) {
             throw .refused(PostgresError.Reason.transactionPoolingRemedy)
         } catch {
