@@ -77,6 +77,7 @@ struct BenchmarkRun {
                 figure.add([
                     .readyAfter: Double(ProcessClock.monotonic - start) / 1e6,
                     .residentKiB: Double(try ProcessStatus.kibibytes("VmRSS", of: broker.pid)),
+                    .ownKiB: Double(try ProcessStatus.kibibytes("RssAnon", of: broker.pid)),
                 ])
             }
         }

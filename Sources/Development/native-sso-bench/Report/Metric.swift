@@ -48,6 +48,8 @@ enum Metric: String, CaseIterable, Sendable {
     /// From the start of a command to its end.
     case commandTook = "command_ms"
     case residentKiB = "resident_kib"
+    /// Of that, what is not a page of a file: those belong to the program's file, and the system can drop them.
+    case ownKiB = "own_kib"
     /// How resident memory grows, in MiB an hour: the regression line through the second half of the samples.
     case residentGrowth = "resident_mib_per_hour"
     /// Octets of session and grant tables, with indexes, for each row: at the end to after the first quarter.
@@ -103,6 +105,7 @@ enum Metric: String, CaseIterable, Sendable {
         case .grantedAfter: "granted ms"
         case .commandTook: "command ms"
         case .residentKiB: "resident KiB"
+        case .ownKiB: "own KiB"
         case .residentGrowth: "MiB an hour"
         case .tableGrowth: "tables × start"
         case .connections: "connections"
@@ -119,10 +122,8 @@ enum Metric: String, CaseIterable, Sendable {
     /// Digits behind the point in a table.
     var digits: Int {
         switch self {
-        case .perSecond, .walOctets, .pageImages, .residentKiB, .readyAfter, .connections, .logoutAnswered, .lastDead,
-            .endAnswered, .endRefused,
-            .accessTokenDead,
-            .promotedAfter, .grantedAfter, .commandTook:
+        case .perSecond, .walOctets, .pageImages, .residentKiB, .ownKiB, .readyAfter, .connections, .logoutAnswered,
+            .lastDead, .endAnswered, .endRefused, .accessTokenDead, .promotedAfter, .grantedAfter, .commandTook:
             0
         case .brokerCPU, .postgresqlCPU, .clientCPU, .signerCPU, .signerCost, .generatorCPU, .cryptography: 1
         default: 2
