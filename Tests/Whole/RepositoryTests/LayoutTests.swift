@@ -42,6 +42,14 @@ struct LayoutTests {
                 == Set(Self.scripts.filter { $0.hasPrefix("deploy/") }))
     }
 
+    /// No engine builds the image in these tests.
+    @Test func theContainerInstallsTheHeadersOfTheBuild() throws {
+        let headers = try Repository.text(of: "deploy/packages").matches(of: /need (lib[a-z0-9-]+-dev|zlib1g-dev)\s/)
+        let container = try Repository.text(of: "deploy/container/Containerfile")
+        #expect(headers.count >= 5)
+        for header in headers { #expect(container.contains(" \(header.1) "), "\(header.1)") }
+    }
+
     /// What a fuzzer finds is many and large; what is kept of it says one thing.
     @Test func aSeedIsSmall() throws {
         for seed in try Repository.urls(below: "Tests/Fuzzing") {
