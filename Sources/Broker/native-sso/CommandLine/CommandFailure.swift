@@ -43,7 +43,8 @@ enum CommandFailure: Error, Sendable {
     var lines: [String] {
         switch self {
         case .refused(let message), .notFound(let message), .usage(let message), .infrastructure(let message):
-            ["native-sso: \(message)"]
+            // A message of several problems has a line for each.
+            message.split(separator: "\n").map { "native-sso: \($0)" }
         case .configuration(let error): error.problems.map { $0.line(file: error.file) }
         case .outputClosed: []
         }
