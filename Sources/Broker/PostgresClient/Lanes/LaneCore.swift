@@ -48,22 +48,20 @@ final class LaneCore<Call: QueuedCall>: Sendable {
     // MARK: Calls
 
     func submit(_ call: Call) {
-        typealias Outcome = (refusal: PostgresError.Reason?, wakesLane: Bool, connectsLane: Bool, wakesWatch: Bool)
-        let outcome = monitor.withLock { state -> Outcome in
-            if state.isClosed || state.threads == 0 { return (.shuttingDown, false, false, false) }
+        let outcome = monitor.withLock { state -> (refusal: PostgresError.Reason?, called: Int?, wakesWatch: Bool) in
+            if state.isClosed || state.threads == 0 { return (.shuttingDown, nil, false) }
             // A call for an idle lane does not count as waiting.
             guard state.queues.append(call, limit: lanes.queueLimit + state.turns.idle) else {
-                return (.queueFull, false, false, false)
+                return (.queueFull, nil, false)
             }
             defer { (state.isWatched, state.hasNews) = (true, true) }
-            return (nil, state.callsLane(), state.needsLane, !state.isWatched)
+            return (nil, state.callsLane(), !state.isWatched)
         }
         if let refusal = outcome.refusal {
             if refusal == .queueFull { counters.withLock { $0.shedTotal += 1 } }
             return call.fail(.unavailable(refusal))
         }
-        if outcome.wakesLane { monitor.signal(Waiters.work) }
-        if outcome.connectsLane { monitor.signal(Waiters.need) }
+        if let called = outcome.called { monitor.signal(called) }
         if outcome.wakesWatch { monitor.signal(Waiters.watch) }
     }
 
@@ -75,13 +73,12 @@ final class LaneCore<Call: QueuedCall>: Sendable {
 
     /// Returns unsent calls to the queue, for another connection.
     func putBack(_ calls: [Call]) {
-        let (callsLane, connectsLane) = monitor.withLock { state in
+        let called = monitor.withLock { state in
             state.queues.putBack(calls)
             (state.isWatched, state.hasNews) = (true, true)
-            return (state.callsLane(), state.needsLane)
+            return state.callsLane()
         }
-        if callsLane { monitor.signal(Waiters.work) }
-        if connectsLane { monitor.signal(Waiters.need) }
+        if let called { monitor.signal(called) }
         // The watch thread may sleep because it saw an empty queue, and these calls may expire before a lane has a
         // connection.
         monitor.signal(Waiters.watch)
@@ -133,37 +130,36 @@ final class LaneCore<Call: QueuedCall>: Sendable {
     /// previous batch must be finished.
     private func next(_ batch: inout [Call], on lane: Int, until look: MonotonicTime) -> Next {
         var waited: LaneTurns.Wait?
-        let (next, callsAnother, connectsAnother) = monitor.wait(on: Waiters.work) {
-            state -> Monitor<LaneState<Call>>.Attempt<(Next, callsAnother: Bool, connectsAnother: Bool)> in
+        let (next, called) = monitor.wait(on: Waiters.work) {
+            state -> Monitor<LaneState<Call>>.Attempt<(Next, called: Int?)> in
             if let waited { state.turns.leave(waited) }
             state.turns.endBatch(lane)
             waited = nil
-            if state.queues.isEmpty && state.isClosed { return .done((.closed, false, false)) }
+            if state.queues.isEmpty && state.isClosed { return .done((.closed, nil)) }
             let now = MonotonicTime.now
             let turn = state.isClosed ? nil : state.turns.turn(queued: state.queues.count)
             if !state.queues.isEmpty, turn.map({ $0 <= now }) ?? true {
                 state.queues.take(max(lanes.maxBatch, 1), into: &batch)
                 state.turns.beginBatch(lane, at: now)
-                return .done((.batch, state.callsLane(), state.needsLane))
+                return .done((.batch, state.callsLane()))
             }
-            guard now < look else { return .done((.nothing, false, false)) }
+            guard now < look else { return .done((.nothing, nil)) }
             let wait: LaneTurns.Wait = state.queues.isEmpty ? .forCalls : .forOthers
             state.turns.enter(wait)
             waited = wait
             return .wait(until: wait == .forOthers ? min(look, turn ?? look) : look)
         }
-        if callsAnother { monitor.signal(Waiters.work) }
-        if connectsAnother { monitor.signal(Waiters.need) }
+        if let called { monitor.signal(called) }
         return next
     }
 
     /// The lane has lost its connection and has no batch in flight.
     private func pause(_ lane: Int) {
-        let callsLane = monitor.withLock { state in
+        let called = monitor.withLock { state in
             state.turns.endBatch(lane)
             return state.callsLane()
         }
-        if callsLane { monitor.signal(Waiters.work) }
+        if let called { monitor.signal(called) }
     }
 
     // MARK: Threads
@@ -263,7 +259,11 @@ private struct LaneState<Call: QueuedCall>: Sendable {
 
     var needsLane: Bool { unconnected > 0 && !isConnecting && turns.idle == 0 && !queues.isEmpty }
 
-    mutating func callsLane() -> Bool { turns.call(queued: queues.count) }
+    /// The group to signal, from which the queued calls need a lane: one that is idle, or one without a connection.
+    mutating func callsLane() -> Int? {
+        if turns.call(queued: queues.count) { return Waiters.work }
+        return needsLane ? Waiters.need : nil
+    }
 }
 
 /// The groups of waiters on the monitor.
