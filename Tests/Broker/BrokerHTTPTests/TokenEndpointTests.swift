@@ -121,6 +121,26 @@ struct TokenEndpointTests {
         }
     }
 
+    @Test("A refusal that depends on state is not answered sooner than 5 ms after its request")
+    func leastTimeOfRefusal() async throws {
+        try await TestBroker.run { broker async throws in
+            let otherDevice = [("actor_token", Optional("another-device-of-somebody-else"))]
+            let requests = [
+                Requests.changed(Requests.exchange, otherDevice),
+                Requests.changed(Requests.currentExchange, otherDevice),
+                Requests.refresh("nsr1.not-ours"),
+            ]
+            for parameters in requests {
+                let start = ContinuousClock.now
+                let answer = try #require(try await broker.answer(parameters))
+                #expect(ContinuousClock.now - start >= .milliseconds(5))
+                #expect(answer.status == 400)
+            }
+            let reasons = broker.log.requests.map { $0.string("reason") }
+            #expect(reasons == ["device_hash_mismatch", "device_hash_mismatch", "refresh_token_not_ours"])
+        }
+    }
+
     @Test("An unavailable database gets 503 with Retry-After, not a refusal")
     func outage() async throws {
         try await TestBroker.run { broker async throws in

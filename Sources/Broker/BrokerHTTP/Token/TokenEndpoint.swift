@@ -89,9 +89,17 @@ extension TokenEndpoint: Responder {
             if record.showsProof, let nonce = await proofs.freshNonce { answer.headers.append(("DPoP-Nonce", nonce)) }
             return requestLog.ended(answer, record, nil)
         } catch {
-            return failed(error, &record)
+            let answer = failed(error, &record)
+            if error.dependsOnState {
+                try? await Task.sleep(until: record.start + Self.leastTimeOfRefusal, clock: .continuous)
+            }
+            return answer
         }
     }
+
+    /// From the arrival of a request to its refusal for a reason that depends on state. The reasons share one answer,
+    /// and this time, so that nobody learns from the microseconds of a refusal whether a session exists.
+    private static let leastTimeOfRefusal = Duration.milliseconds(5)
 
     private func failed(_ error: TokenError, _ record: inout RequestRecord) -> HTTPAnswer {
         var error = error

@@ -35,6 +35,9 @@ extension GrantError where Refusal == BrokerHTTP.Refusal {
         }
     }
 
+    /// Whether the caller must not learn the reason from the answer or from its time.
+    var dependsOnState: Bool { refusal?.row.answer.body.error == .invalidGrant }
+
     /// The texts of outages and defects are the broker's own and hold nothing that a caller sent.
     var reason: String {
         switch self {
