@@ -108,18 +108,18 @@ struct LogLine {
 enum LogText {
     /// A JSON string, quotes included. RFC 8259 §7.
     static func appendJSON(_ text: String, to line: inout [UInt8]) {
-        line.append(UInt8(ascii: "\""))
+        line.append(quote)
         appendEscaped(text, to: &line)
-        line.append(UInt8(ascii: "\""))
+        line.append(quote)
     }
 
     /// The inside of a JSON string.
     static func appendEscaped(_ text: String, to line: inout [UInt8]) {
-        if text.utf8.allSatisfy(isPlain) {
+        if text.isPrintableASCII(except: quote, backslash) {
             line.append(contentsOf: text.utf8)
         } else {
             for unit in text.utf16 {
-                if unit < 0x80, isPlain(UInt8(unit)) {
+                if (0x20...0x7E).contains(unit), unit != quote, unit != backslash {
                     line.append(UInt8(unit))
                 } else {
                     line.append(contentsOf: "\\u".utf8)
@@ -131,16 +131,15 @@ enum LogText {
 
     /// Unquoted if it cannot mislead a reader, otherwise quoted as in JSON.
     static func appendText(_ text: String, to line: inout [UInt8]) {
-        if !text.isEmpty, text.utf8.allSatisfy({ isPlain($0) && $0 != UInt8(ascii: " ") }) {
+        if !text.isEmpty, text.isPrintableASCII(except: quote, backslash), !text.utf8.contains(UInt8(ascii: " ")) {
             line.append(contentsOf: text.utf8)
         } else {
             appendJSON(text, to: &line)
         }
     }
 
-    private static func isPlain(_ octet: UInt8) -> Bool {
-        (0x20...0x7E).contains(octet) && octet != UInt8(ascii: "\"") && octet != UInt8(ascii: "\\")
-    }
+    private static let quote = UInt8(ascii: "\"")
+    private static let backslash = UInt8(ascii: "\\")
 }
 
 package enum LogFormat: String, Sendable, CaseIterable {

@@ -107,8 +107,8 @@ public struct FormParameters: Sendable, Redacted {
     /// The value of a parameter that must not repeat; `nil` if it is absent or empty, which mean the same (RFC 6749
     /// §3.2).
     public subscript(_ name: String) -> String? {
-        guard let value = pairs.first(where: { $0.name == name })?.value, !value.isEmpty else { return nil }
-        return value
+        guard let index = index(of: name), !pairs[index].value.isEmpty else { return nil }
+        return pairs[index].value
     }
 
     /// Every value of a repeatable parameter, including empty ones.
@@ -116,10 +116,17 @@ public struct FormParameters: Sendable, Redacted {
 
     /// Empty values count as duplicates too: `scope=&scope=x`. RFC 6749 §3.2.
     mutating func append(_ pair: Pair, _ rules: FormRules) throws(FormError) {
-        guard rules.repeatable.contains(pair.name) || !pairs.contains(where: { $0.name == pair.name }) else {
-            throw .duplicateParameter
-        }
+        guard index(of: pair.name) == nil || rules.repeatable.contains(pair.name) else { throw .duplicateParameter }
         pairs.append(pair)
+    }
+
+    /// A request looks up some 30 names. A closure on the pairs would count references to each of them.
+    private func index(of name: String) -> Int? {
+        let length = name.utf8.count
+        for index in pairs.indices where pairs[index].name.utf8.count == length && pairs[index].name == name {
+            return index
+        }
+        return nil
     }
 }
 

@@ -2,21 +2,14 @@ import StrictCoding
 
 /// Encodes and decodes one name or value of a form. HTTP Basic credentials use the same encoding (RFC 6749 §2.3.1).
 enum FormText {
-    /// Whether the text needs no decoding: printable ASCII without `%` and `+`. The loop has no early exit (no `||`),
-    /// so the compiler vectorizes it.
+    /// Whether the text needs no decoding.
     static func isPlain(_ text: Span<UInt8>) -> Bool {
-        var others: UInt8 = 0
-        for index in text.indices {
-            let octet = text[index]
-            others |=
-                (octet < 0x20 ? 1 : 0) | (octet > 0x7E ? 1 : 0) | (octet == UInt8(ascii: "%") ? 1 : 0)
-                | (octet == UInt8(ascii: "+") ? 1 : 0)
-        }
-        return others == 0
+        text.isPrintableASCII(except: UInt8(ascii: "%"), UInt8(ascii: "+"))
     }
 
     /// `+` becomes a space; two hexadecimal digits must follow `%`.
     static func decode(_ text: Span<UInt8>) throws(FormError) -> [UInt8] {
+        if isPlain(text) { return text.withUnsafeBufferPointer { Array($0) } }
         var octets: [UInt8] = []
         octets.reserveCapacity(text.count)
         var index = 0

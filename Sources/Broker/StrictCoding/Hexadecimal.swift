@@ -33,7 +33,7 @@ public enum Hexadecimal {
     public static func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
 
     /// The lower-case digit of a value under 16.
-    package static func digit(_ value: UInt8) -> UInt8 {
+    @inlinable package static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + (value - 10)
     }
 

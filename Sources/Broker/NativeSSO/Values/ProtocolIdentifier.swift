@@ -1,3 +1,5 @@
+import StrictCoding
+
 /// An identifier of the protocol: printable ASCII (%x20-7E), never empty, of bounded length.
 ///
 /// The initializer checks the character set. For ASCII, `==` on strings compares octets, although Swift compares by
@@ -17,9 +19,7 @@ extension ProtocolIdentifier {
 
     /// `nil` if `string` is empty, too long, or holds anything outside %x20-7E.
     package init?(_ string: String) {
-        guard !string.isEmpty, string.utf8.count <= Self.maximumLength,
-            string.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
-        else { return nil }
+        guard !string.isEmpty, string.utf8.count <= Self.maximumLength, string.isPrintableASCII() else { return nil }
         self.init(validated: string)
     }
 

@@ -56,27 +56,23 @@ package struct UniqueID: Hashable, Sendable, CustomStringConvertible {
         return SHA256.hash(data: login).prefix(2).reduce(0) { $0 << 8 | UInt64($1) } >> 6
     }
 
-    package var octets: [UInt8] {
-        var octets: [UInt8] = []
-        octets.reserveCapacity(16)
-        for half in [high, low] {
-            for shift in stride(from: 56, through: 0, by: -8) {
-                octets.append(UInt8(truncatingIfNeeded: half >> shift))
-            }
-        }
-        return octets
-    }
+    package var octets: [UInt8] { withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0) } }
 
     /// 8-4-4-4-12 lower-case hexadecimal digits.
     package var description: String {
-        var text: [UInt8] = []
-        text.reserveCapacity(36)
-        for (index, octet) in octets.enumerated() {
-            if index == 4 || index == 6 || index == 8 || index == 10 { text.append(UInt8(ascii: "-")) }
-            text.append(Hexadecimal.digit(octet >> 4))
-            text.append(Hexadecimal.digit(octet & 15))
+        String(unsafeUninitializedCapacity: 36) { text in
+            var rest = high
+            for position in 0..<36 {
+                if position == 19 { rest = low }
+                switch position {
+                case 8, 13, 18, 23: text[position] = UInt8(ascii: "-")
+                default:
+                    text[position] = Hexadecimal.digit(UInt8(rest >> 60))
+                    rest <<= 4
+                }
+            }
+            return 36
         }
-        return String(decoding: text, as: UTF8.self)
     }
 
     /// The 36 characters of ``description``; `nil` for anything else.
