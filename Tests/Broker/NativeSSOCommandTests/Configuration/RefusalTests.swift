@@ -28,7 +28,7 @@ import Testing
     static let alias = "anchors (&) and aliases (*) are not read; write the value out"
     static let duration = "write a whole number and a unit, such as 90d, 12h, 30m or 60s"
     static let socket =
-        "write unix: and an absolute path of less than 108 octets, such as unix:/run/native-sso/public"
+        "write unix: and an absolute path of less than 104 octets, such as unix:/run/native-sso/public"
     static let address = "write a numeric address and a port, such as 127.0.0.1:8080 or [::1]:8080"
 
     @Test(arguments: form + issuers + algorithms + listeners + databases + durations + proofs + providers + others)
@@ -133,7 +133,7 @@ import Testing
         .added(
             "public: { listen: \"unix:run/x\" }", "10: public.listen: \(socket)"),
         .added(
-            "public: { listen: \"unix:/\(String(repeating: "a", count: 107))\" }", "10: public.listen: \(socket)"),
+            "public: { listen: \"unix:/\(String(repeating: "a", count: 103))\" }", "10: public.listen: \(socket)"),
         .added(
             "public: { listen: systemd }",
             "10: public.listen: plain HTTP is for loopback, such as 127.0.0.1:8080, and for a Unix socket, such as unix:/run/native-sso/public; write tls.certificate and tls.key, or plain_http: behind-proxy where only a proxy that terminates TLS reaches this address"

@@ -58,8 +58,8 @@ enum PublicAddress: Sendable, Hashable, CustomStringConvertible {
 
     private static let manager = "systemd"
     private static let scheme = "unix:"
-    /// The size of `sun_path`, with the final NUL.
-    private static let maximumPath = 108
+    /// With the final NUL. NIO accepts no longer path on any system; Linux would take 108 octets.
+    private static let maximumPath = 104
 
     init(_ text: String) throws(ValueDefect) {
         if text.utf8.elementsEqual(Self.manager.utf8) {
