@@ -90,7 +90,7 @@ package struct ProviderURL: Sendable, Hashable, CustomStringConvertible {
     /// - Parameter allowsLoopbackHTTP: Also accepts `http` for `localhost`, `127.0.0.1` and `[::1]`. For development
     ///   only: an attacker who can listen there controls the machine anyway.
     package init?(_ text: String, allowsLoopbackHTTP: Bool = false) {
-        guard text.utf8.count <= 2048, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+        guard text.utf8.count <= 2048, text.isPrintableASCII(except: UInt8(ascii: " ")),
             let parts = URLComponents(string: text), parts.user == nil, parts.password == nil, parts.fragment == nil,
             let scheme = parts.scheme?.lowercased(), let host = parts.encodedHost?.lowercased(), !host.isEmpty
         else { return nil }

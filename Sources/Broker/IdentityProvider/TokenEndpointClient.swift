@@ -173,11 +173,11 @@ struct TokenEndpointAnswer: Sendable {
 
     /// RFC 6749 App. A.12, A.17.
     private static func isToken(_ text: String) -> Bool {
-        (1...longestToken).contains(text.utf8.count) && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+        (1...longestToken).contains(text.utf8.count) && text.isPrintableASCII()
     }
 
     /// RFC 6749 App. A.4, and the empty scope that some IdPs send.
     private static func isScope(_ text: String) -> Bool {
-        text.utf8.count <= longestScope && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+        text.utf8.count <= longestScope && text.isPrintableASCII()
     }
 }

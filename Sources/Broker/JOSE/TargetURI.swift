@@ -9,7 +9,7 @@ public struct TargetURI: Sendable, Hashable, CustomStringConvertible {
 
     /// `nil` for anything else, such as an empty host or user information.
     public init?(_ text: String) {
-        guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+        guard text.utf8.count <= Self.longest, text.isPrintableASCII(except: UInt8(ascii: " ")) else { return nil }
         let whole = text.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         guard let colon = whole.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let scheme = whole[..<colon].map(Self.lowerCase)

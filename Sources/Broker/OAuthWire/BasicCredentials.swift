@@ -34,8 +34,8 @@ public struct BasicCredentials: Sendable {
 
     private static func text(_ part: ArraySlice<UInt8>) -> String? {
         let octets = try? part.withUnsafeBufferPointer { text throws(FormError) in try FormText.decode(text.span) }
-        guard let octets, octets.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
-        return String(decoding: octets, as: UTF8.self)
+        let decoded = octets.map { String(decoding: $0, as: UTF8.self) }
+        return decoded?.isPrintableASCII() == true ? decoded : nil
     }
 }
 

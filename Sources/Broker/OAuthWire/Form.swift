@@ -120,7 +120,7 @@ public struct FormParameters: Sendable, Redacted {
         pairs.append(pair)
     }
 
-    /// A request looks up some 30 names. A closure on the pairs would count references to each of them.
+    /// Compares the lengths first: a request looks up some 30 names.
     private func index(of name: String) -> Int? {
         let length = name.utf8.count
         for index in pairs.indices where pairs[index].name.utf8.count == length && pairs[index].name == name {

@@ -133,7 +133,9 @@ public struct ScopeTokens: Sendable, Hashable {
     /// `nil` for a leading, trailing or double space, a character outside %x21 / %x23-5B / %x5D-7E, or a value over a
     /// limit.
     public init?(_ text: String) {
-        guard text.utf8.count <= Self.maximumLength, text.utf8.allSatisfy(Self.isScopeCharacter) else { return nil }
+        guard text.utf8.count <= Self.maximumLength,
+            text.isPrintableASCII(except: UInt8(ascii: "\""), UInt8(ascii: "\\"))
+        else { return nil }
         let parts = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
         guard parts.count <= Self.maximumCount, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
         var tokens: [String] = []
@@ -142,10 +144,6 @@ public struct ScopeTokens: Sendable, Hashable {
             if !tokens.contains(token) { tokens.append(token) }  // ASCII: `==` compares octets
         }
         self.tokens = tokens
-    }
-
-    private static func isScopeCharacter(_ octet: UInt8) -> Bool {
-        (0x20...0x7E).contains(octet) && octet != UInt8(ascii: "\"") && octet != UInt8(ascii: "\\")
     }
 }
 

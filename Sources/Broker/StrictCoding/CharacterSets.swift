@@ -30,7 +30,7 @@ extension Span<UInt8> {
 }
 
 extension String {
-    /// As of a span.
+    /// The same for a string.
     @inlinable @inline(__always)
     package func isPrintableASCII(except first: UInt8 = 0, _ second: UInt8 = 0) -> Bool {
         withSpan(of: utf8) { $0.isPrintableASCII(except: first, second) }

@@ -79,7 +79,7 @@ public struct AccessTokenClaims: Sendable {
     /// RFC 6749 §3.3: ASCII tokens separated by single spaces. An absent claim means no scopes.
     private static func scope(of claims: JSONObject) throws(VerificationError) -> Set<String> {
         guard claims.contains("scope") else { return [] }
-        guard let text = claims.string("scope"), text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+        guard let text = claims.string("scope"), text.isPrintableASCII() else {
             throw VerificationError(.malformedClaim, claim: "scope")
         }
         return Set(text.utf8.split(separator: UInt8(ascii: " ")).map { String(Substring($0)) })

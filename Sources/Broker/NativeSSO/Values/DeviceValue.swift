@@ -20,7 +20,7 @@ package struct DeviceValue: Sendable, Redacted {
             case .deviceID: Self.minimumDeviceIDLength...Self.maximumDeviceIDLength
             case .deviceSecret, .deviceSecretTransitional: 1...Self.maximumDeviceSecretLength
             }
-        guard lengths.contains(octets.count), octets.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
+        guard lengths.contains(octets.count), actorToken.isPrintableASCII() else { return nil }
         self.profile = profile
         self.octets = octets
     }

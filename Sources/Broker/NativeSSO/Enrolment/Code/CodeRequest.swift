@@ -67,7 +67,7 @@ package struct PresentedCode: Sendable, Redacted {
     }
 
     /// Only `VSCHAR`: RFC 6749 App. A.11.
-    var isSound: Bool { code.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
+    var isSound: Bool { code.isPrintableASCII() }
 
     var hasSoundVerifier: Bool { verifier.isVerifier }
 }

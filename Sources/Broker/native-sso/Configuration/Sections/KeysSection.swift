@@ -3,6 +3,7 @@ import KeyModule
 import NativeSSO
 import OAuthWire
 import RegularFiles
+import StrictCoding
 
 extension Configuration {
     /// `keys`: where the broker's private keys lie.
@@ -83,7 +84,7 @@ extension Configuration {
         }
 
         private static func replicaName(_ text: String) throws(ValueDefect) -> String {
-            guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            guard (1...64).contains(text.utf8.count), text.isPrintableASCII(except: UInt8(ascii: " ")) else {
                 throw ValueDefect("is no name: write 1 to 64 printable ASCII characters without spaces")
             }
             return text
@@ -210,7 +211,7 @@ extension KMSSettings {
     }
 
     private static func key(_ text: String) throws(ValueDefect) -> String {
-        guard (1...2048).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        guard (1...2048).contains(text.utf8.count), text.isPrintableASCII(except: UInt8(ascii: " ")) else {
             throw ValueDefect("is no key of AWS KMS; write its id, its ARN or alias/ and a name")
         }
         return text

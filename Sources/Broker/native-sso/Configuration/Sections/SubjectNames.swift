@@ -1,4 +1,5 @@
 import NativeSSO
+import StrictCoding
 
 extension Configuration.IdentityProvider {
     /// How the broker names the users of one identity provider: `subject_prefix` or `shares_subjects_with`.
@@ -34,7 +35,7 @@ extension Configuration.IdentityProvider {
 
         private static func prefix(_ text: String) throws(ValueDefect) -> String {
             guard (1...SubjectPrefixes.maximumLength).contains(text.utf8.count),
-                text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+                text.isPrintableASCII(except: UInt8(ascii: " "))
             else {
                 throw ValueDefect(
                     "write 1 to \(SubjectPrefixes.maximumLength) printable ASCII characters without spaces, such as partner|"

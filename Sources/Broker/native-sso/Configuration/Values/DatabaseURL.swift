@@ -9,7 +9,7 @@ struct DatabaseURL: Sendable, Hashable {
     let string: String
 
     init(_ text: String) throws(ValueDefect) {
-        guard text.hasPrefix("postgresql://"), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        guard text.hasPrefix("postgresql://"), text.isPrintableASCII(except: UInt8(ascii: " ")) else {
             throw ValueDefect(
                 "write a URL that begins with postgresql://, such as postgresql://broker@%2Frun%2Fpostgresql/native_sso"
             )

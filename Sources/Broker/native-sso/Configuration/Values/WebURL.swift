@@ -1,6 +1,7 @@
 import FoundationEssentials
 import IdentityProvider
 import NativeSSO
+import StrictCoding
 
 /// An absolute https URL; http only where the caller allows it, and then only for a host that is this machine.
 struct WebURL: Sendable, Hashable {
@@ -10,7 +11,7 @@ struct WebURL: Sendable, Hashable {
 
     /// Refuses user information and fragments, which no request carries.
     init(_ text: String, allowsLoopbackHTTP: Bool) throws(ValueDefect) {
-        guard text.utf8.count <= 512, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        guard text.utf8.count <= 512, text.isPrintableASCII(except: UInt8(ascii: " ")) else {
             throw ValueDefect("write a URL of at most 512 printable ASCII characters, without spaces")
         }
         let isHTTP = text.hasPrefix("http://")
