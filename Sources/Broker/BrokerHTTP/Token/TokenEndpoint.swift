@@ -90,15 +90,15 @@ extension TokenEndpoint: Responder {
             return requestLog.ended(answer, record, nil)
         } catch {
             let answer = failed(error, &record)
-            if error.dependsOnState {
+            if error.hasSharedAnswer {
                 try? await Task.sleep(until: record.start + Self.leastTimeOfRefusal, clock: .continuous)
             }
             return answer
         }
     }
 
-    /// From the arrival of a request to its refusal for a reason that depends on state. The reasons share one answer,
-    /// and this time, so that nobody learns from the microseconds of a refusal whether a session exists.
+    /// A refusal whose answer many reasons share leaves no sooner than this after its request. Then its time does not
+    /// show the reason either, unless the work takes longer than this.
     private static let leastTimeOfRefusal = Duration.milliseconds(5)
 
     private func failed(_ error: TokenError, _ record: inout RequestRecord) -> HTTPAnswer {

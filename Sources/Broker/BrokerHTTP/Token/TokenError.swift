@@ -35,8 +35,13 @@ extension GrantError where Refusal == BrokerHTTP.Refusal {
         }
     }
 
-    /// Whether the caller must not learn the reason from the answer or from its time.
-    var dependsOnState: Bool { refusal?.row.answer.body.error == .invalidGrant }
+    /// Whether the answer is one of those that many reasons share, most of which depend on state.
+    var hasSharedAnswer: Bool {
+        switch refusal?.answer.body.error {
+        case .invalidGrant, .interactionRequired: true
+        default: false
+        }
+    }
 
     /// The texts of outages and defects are the broker's own and hold nothing that a caller sent.
     var reason: String {

@@ -142,7 +142,8 @@ extension GuidePageTests {
         "client_id": "A registered client, or `unknown`. Never what an unknown client wrote.",
         "complete": "Whether a sweep deleted everything that was due.",
         "count": "How many keys of a key set the broker cannot use.",
-        "duration_us": "Microseconds from the complete request to the answer.",
+        "duration_us":
+            "Microseconds from the complete request to the answer. A refusal as `invalid_grant` or `interaction_required` waits until 5 ms after its request; the wait is not included.",
         "error": "What went wrong.",
         "chain":
             "The link of a seal of the audit: a digest of everything up to it. Compare with `audit verify --checkpoints`.",
