@@ -113,7 +113,10 @@ package struct BrokerServer: Service {
         let date = DateHeader { [clock] in clock.milliseconds / 1000 }
         let executors = EventLoopExecutors(eventLoopGroup)
         let optional = [backchannel != nil, configuration.metricsAddress != nil]
-        let start = StartGate(listeners: 2 + optional.count(where: \.self), onStarted)
+        let start = StartGate(listeners: 2 + optional.count(where: \.self)) { [readiness, onStarted] ports in
+            readiness.begin()
+            await onStarted(ports)
+        }
         let publicListener = HTTPListener(
             tokenEndpoint, at: configuration.publicAddress, limits: configuration.publicLimits, date: date,
             executors: executors, proxies: configuration.trustedProxies, identity: configuration.publicIdentity,

@@ -200,16 +200,27 @@ package protocol ReadinessCheck: Sendable {
     func problem() async -> StaticString?
 }
 
-/// Whether this process should get requests: every check passes, and the process is not about to stop.
+/// Whether this process should get requests: every check passes, all listeners are bound, and the process is not about
+/// to stop.
 package final class Readiness: Sendable {
+    private enum Phase: UInt8, AtomicRepresentable {
+        case starting
+        case serving
+        case draining
+    }
+
     private let checks: [any ReadinessCheck]
-    private let isDraining = Atomic(false)
+    private let phase = Atomic(Phase.starting)
 
     package init(checks: [any ReadinessCheck]) { self.checks = checks }
 
+    /// For the moment when all listeners are bound. Until then the broker is not ready: the internal listener may be
+    /// bound before the public one.
+    func begin() { _ = phase.compareExchange(expected: .starting, desired: .serving, ordering: .releasing) }
+
     /// Makes the broker not ready, whatever the checks say. A stop does this first, so that a load balancer picks
     /// another process.
-    func drain() { isDraining.store(true, ordering: .releasing) }
+    func drain() { phase.store(.draining, ordering: .releasing) }
 
     struct Report: Sendable {
         /// In the order of the checks.
@@ -220,7 +231,11 @@ package final class Readiness: Sendable {
     func report() async -> Report {
         var results: [(name: String, problem: StaticString?)] = []
         for check in checks { results.append((check.name, await check.problem())) }
-        if isDraining.load(ordering: .acquiring) { results.append(("process", "draining")) }
+        switch phase.load(ordering: .acquiring) {
+        case .starting: results.append(("process", "starting"))
+        case .serving: break
+        case .draining: results.append(("process", "draining"))
+        }
         return Report(results: results)
     }
 }

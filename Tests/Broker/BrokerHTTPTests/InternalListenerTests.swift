@@ -26,6 +26,20 @@ struct InternalListenerTests {
         }
     }
 
+    @Test("Until all listeners are bound, and from the beginning of a stop, the broker is not ready")
+    func readinessOfTheProcess() async {
+        let readiness = Readiness(checks: [])
+        func problem() async -> String? {
+            await readiness.report().results.first { $0.name == "process" }?.problem?.description
+        }
+        #expect(await problem() == "starting")
+        readiness.begin()
+        #expect(await readiness.report().isReady)
+        readiness.drain()
+        readiness.begin()
+        #expect(await problem() == "draining")
+    }
+
     @Test("The key set may be cached; without a key module it is a 503")
     func keySet() async throws {
         try await TestBroker.run { broker async throws in
