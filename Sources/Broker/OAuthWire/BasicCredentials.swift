@@ -34,8 +34,9 @@ public struct BasicCredentials: Sendable {
 
     private static func text(_ part: ArraySlice<UInt8>) -> String? {
         let octets = try? part.withUnsafeBufferPointer { text throws(FormError) in try FormText.decode(text.span) }
-        let decoded = octets.map { String(decoding: $0, as: UTF8.self) }
-        return decoded?.isPrintableASCII() == true ? decoded : nil
+        guard let octets else { return nil }
+        let text = String(decoding: octets, as: UTF8.self)
+        return text.isPrintableASCII() ? text : nil
     }
 }
 

@@ -9,7 +9,6 @@ enum FormText {
 
     /// `+` becomes a space; two hexadecimal digits must follow `%`.
     static func decode(_ text: Span<UInt8>) throws(FormError) -> [UInt8] {
-        if isPlain(text) { return text.withUnsafeBufferPointer { Array($0) } }
         var octets: [UInt8] = []
         octets.reserveCapacity(text.count)
         var index = 0

@@ -18,7 +18,7 @@ extension Span<UInt8> {
     /// The loop has no early exit (no `||`), and callers inline it with constants, so the compiler vectorizes it: tokens
     /// are long.
     @inlinable @inline(__always)
-    package func isPrintableASCII(except first: UInt8 = 0, _ second: UInt8 = 0) -> Bool {
+    public func isPrintableASCII(except first: UInt8 = 0, _ second: UInt8 = 0) -> Bool {
         var others: UInt8 = 0
         for index in indices {
             let octet = self[index]
@@ -32,7 +32,7 @@ extension Span<UInt8> {
 extension String {
     /// The same for a string.
     @inlinable @inline(__always)
-    package func isPrintableASCII(except first: UInt8 = 0, _ second: UInt8 = 0) -> Bool {
+    public func isPrintableASCII(except first: UInt8 = 0, _ second: UInt8 = 0) -> Bool {
         withSpan(of: utf8) { $0.isPrintableASCII(except: first, second) }
     }
 }

@@ -26,7 +26,7 @@ extension GrantError {
     }
 
     /// Calls a port and maps its failure to a failure of the grant.
-    @inlinable package static func port<Value>(_ call: () throws(PortError) -> Value) throws(GrantError) -> Value {
+    package static func port<Value>(_ call: () throws(PortError) -> Value) throws(GrantError) -> Value {
         do throws(PortError) {
             return try call()
         } catch {
@@ -34,7 +34,7 @@ extension GrantError {
         }
     }
 
-    @inlinable package static func port<Value: Sendable>(
+    package static func port<Value: Sendable>(
         _ call: () async throws(PortError) -> Value
     ) async throws(GrantError) -> Value {
         do throws(PortError) {
@@ -62,7 +62,7 @@ extension GrantError {
         }
     }
 
-    @usableFromInline package init(_ error: PortError) {
+    init(_ error: PortError) {
         switch error {
         case .outage(let outage): self = .outage(outage)
         case .broken(let what): self = .broken(what)
