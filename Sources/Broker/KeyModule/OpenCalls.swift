@@ -1,24 +1,73 @@
 import Dispatch
 import Synchronization
 
-/// Calls to another process or to a token, each until its deadline. A call has one answer: the first.
-final class OpenCalls<Failure: Error>: Sendable {
-    typealias Answer = Result<[UInt8], Failure>
+/// One call to another process or to a token. It has one answer: the first.
+final class OpenCall: Sendable {
+    typealias Answer = Result<[UInt8], KeyError>
 
-    private struct Call {
-        let deadline: ContinuousClock.Instant
-        var answer: Answer?
-        var waiting: CheckedContinuation<Answer, Never>?
+    private enum State {
+        case open
+        case awaited(CheckedContinuation<Answer, Never>)
+        case answered(Answer)
     }
 
+    let number: UInt32
+    fileprivate let deadline: ContinuousClock.Instant
+    private let state = Mutex(State.open)
+
+    fileprivate init(number: UInt32, deadline: ContinuousClock.Instant) {
+        self.number = number
+        self.deadline = deadline
+    }
+
+    /// Waits for the answer. Once for each call.
+    var answer: Answer {
+        get async {
+            if let given { return given }
+            return await withCheckedContinuation { continuation in
+                let given = state.withLock { state -> Answer? in
+                    if case .answered(let answer) = state { return answer }
+                    state = .awaited(continuation)
+                    return nil
+                }
+                if let given { continuation.resume(returning: given) }
+            }
+        }
+    }
+
+    private var given: Answer? {
+        state.withLock { if case .answered(let answer) = $0 { answer } else { nil } }
+    }
+
+    /// - Returns: Whether somebody waited for it.
+    @discardableResult
+    fileprivate func give(_ answer: Answer) -> Bool {
+        let waiting = state.withLock { state -> CheckedContinuation<Answer, Never>? in
+            switch state {
+            case .answered: return nil
+            case .open:
+                state = .answered(answer)
+                return nil
+            case .awaited(let continuation):
+                state = .answered(answer)
+                return continuation
+            }
+        }
+        waiting?.resume(returning: answer)
+        return waiting != nil
+    }
+}
+
+/// Calls that have no answer yet, each until its deadline.
+final class OpenCalls: Sendable {
     private struct State {
-        var calls: [UInt32: Call] = [:]
+        var calls: [UInt32: OpenCall] = [:]
         var last: UInt32 = 0
     }
 
     private let patience: Duration
     private let most: Int
-    private let late: Failure
+    private let late: OpenCall.Answer
     private let state = Mutex(State())
 
     private static var look: DispatchTimeInterval { .milliseconds(200) }
@@ -27,54 +76,36 @@ final class OpenCalls<Failure: Error>: Sendable {
     ///   - patience: From the beginning of a call to its deadline.
     ///   - most: Calls at once.
     ///   - late: The answer at the deadline.
-    init(patience: Duration, most: Int, late: Failure) {
+    init(patience: Duration, most: Int, late: KeyError) {
         self.patience = patience
         self.most = most
-        self.late = late
+        self.late = .failure(late)
     }
 
-    /// The number of a new call; `nil`: there are too many.
-    func begin() -> UInt32? {
+    /// A new call; `nil`: there are too many.
+    func begin() -> OpenCall? {
         let deadline = ContinuousClock.now + patience
         return state.withLock { state in
             guard state.calls.count < most else { return nil }
             repeat { state.last &+= 1 } while state.calls[state.last] != nil
-            state.calls[state.last] = Call(deadline: deadline)
-            return state.last
+            let call = OpenCall(number: state.last, deadline: deadline)
+            state.calls[state.last] = call
+            return call
         }
     }
 
-    /// Does nothing for a call that has its answer, or that nobody waits for any more.
-    func give(_ answers: [(Answer, number: UInt32)]) {
-        let waiting = state.withLock { state in
-            answers.compactMap { answer, number -> (CheckedContinuation<Answer, Never>, Answer)? in
-                guard let waiting = state.calls[number]?.waiting else {
-                    if state.calls[number]?.answer == nil { state.calls[number]?.answer = answer }
-                    return nil
-                }
-                state.calls[number] = nil
-                return (waiting, answer)
-            }
-        }
-        for (waiting, answer) in waiting { waiting.resume(returning: answer) }
+    /// Does nothing for a call that has its answer.
+    func give(_ answers: [(OpenCall.Answer, number: UInt32)]) {
+        let calls = state.withLock { state in answers.map { state.calls.removeValue(forKey: $0.number) } }
+        for (call, (answer, _)) in zip(calls, answers) { call?.give(answer) }
     }
 
-    func giveAll(_ answer: Answer) { give(state.withLock { $0.calls.keys.map { (answer, $0) } }) }
-
-    /// Waits for the answer. Once for each call.
-    func answer(to number: UInt32) async -> Answer {
-        await withCheckedContinuation { continuation in
-            let answer = state.withLock { state -> Answer? in
-                guard let call = state.calls[number] else { return .failure(late) }
-                guard let answer = call.answer else {
-                    state.calls[number]?.waiting = continuation
-                    return nil
-                }
-                state.calls[number] = nil
-                return answer
-            }
-            if let answer { continuation.resume(returning: answer) }
+    func giveAll(_ answer: OpenCall.Answer) {
+        let calls = state.withLock { state in
+            defer { state.calls = [:] }
+            return state.calls.values
         }
+        for call in calls { call.give(answer) }
     }
 
     /// Ends calls at their deadlines, while `owner` lives.
@@ -90,11 +121,10 @@ final class OpenCalls<Failure: Error>: Sendable {
     private func endLate() -> Bool {
         let now = ContinuousClock.now
         let ended = state.withLock { state in
-            let ended = state.calls.filter { $0.value.deadline <= now }
-            for number in ended.keys { state.calls[number] = nil }
-            return ended.values.compactMap(\.waiting)
+            let ended = state.calls.values.filter { $0.deadline <= now }
+            for call in ended { state.calls[call.number] = nil }
+            return ended
         }
-        for waiting in ended { waiting.resume(returning: .failure(late)) }
-        return !ended.isEmpty
+        return ended.count { $0.give(late) } > 0
     }
 }

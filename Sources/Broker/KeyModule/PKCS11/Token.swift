@@ -100,7 +100,7 @@ enum TokenModule {
 /// After a failure it refuses all calls at once, so that nothing is written for a token that cannot be signed. It tries to
 /// connect again after 0.5 s, then at growing distances of at most 4 s. A refused PIN is never tried again.
 package final class Token: Sendable {
-    private typealias Call = (number: UInt32, body: @Sendable (TokenSession) throws(TokenDefect) -> [UInt8])
+    private typealias Call = (open: OpenCall, body: @Sendable (TokenSession) throws(TokenDefect) -> [UInt8])
 
     private struct Work {
         var waiting: [Call] = []
@@ -122,7 +122,7 @@ package final class Token: Sendable {
     let settings: TokenSettings
     private let lanes: [Lane]
     private let state: Mutex<State>
-    private let calls: OpenCalls<TokenDefect>
+    private let calls: OpenCalls
 
     /// Calls that may wait for one session.
     private static let mostWaiting = 64
@@ -134,7 +134,7 @@ package final class Token: Sendable {
         self.settings = settings
         lanes = (0..<settings.sessions).map { Lane(settings, number: $0) }
         state = Mutex(State(work: Array(repeating: Work(), count: settings.sessions)))
-        calls = OpenCalls(patience: Self.patience, most: settings.sessions * Self.mostWaiting, late: .noAnswer)
+        calls = OpenCalls(patience: Self.patience, most: settings.sessions * Self.mostWaiting, late: .token(.noAnswer))
         calls.watch(for: self) { token in token.state.withLock { $0.usual = Self.patience } }
     }
 
@@ -168,7 +168,7 @@ package final class Token: Sendable {
     ) -> Pending<[UInt8], KeyError> {
         .begin { () throws(KeyError) in
             let now = ContinuousClock.now
-            let (number, sleeping) = try state.withLock { state throws(KeyError) -> (UInt32, Int?) in
+            let (call, sleeping) = try state.withLock { state throws(KeyError) -> (OpenCall, Int?) in
                 if let failure = state.failure { throw .token(failure) }
                 let room = state.usual < Self.quick.time ? Self.quick.calls : 1
                 let longest = max(state.usual, Self.quick.time) * Self.quick.calls
@@ -177,14 +177,14 @@ package final class Token: Sendable {
                     work.count + (work.began.map { now - $0 < longest } ?? true ? 0 : Self.mostWaiting)
                 }
                 let lane = load.firstIndex { $0 < room } ?? load.indices.min { load[$0] < load[$1] } ?? 0
-                guard state.work[lane].count < Self.mostWaiting, let number = calls.begin() else {
+                guard state.work[lane].count < Self.mostWaiting, let call = calls.begin() else {
                     throw .token(.busy)
                 }
-                defer { state.work[lane].waiting.append((number, body)) }
-                return (number, state.work[lane].count == 0 ? lane : nil)
+                defer { state.work[lane].waiting.append((call, body)) }
+                return (call, state.work[lane].count == 0 ? lane : nil)
             }
             if let sleeping { lanes[sleeping].queue.async { [self] in work(sleeping) } }
-            return .coming { [calls] in await calls.answer(to: number).mapError(KeyError.token) }
+            return .coming { await call.answer }
         }
     }
 
@@ -201,9 +201,9 @@ package final class Token: Sendable {
             }
             guard !taken.isEmpty else { return }
             let start = ContinuousClock.now
-            var made: [(OpenCalls<TokenDefect>.Answer, number: UInt32)] = []
+            var made: [(OpenCall.Answer, number: UInt32)] = []
             for call in taken {
-                made.append((result(of: call, in: lane), call.number))
+                made.append((result(of: call, in: lane).mapError(KeyError.token), call.open.number))
                 // The token has become slow.
                 guard ContinuousClock.now - start > Self.quick.time * 2 else { continue }
                 calls.give(made)

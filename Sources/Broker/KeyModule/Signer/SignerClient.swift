@@ -19,7 +19,7 @@ package final class SignerClient: Sendable {
 
     let path: String
     private let deadline: Duration
-    private let calls: OpenCalls<SignerDefect>
+    private let calls: OpenCalls
     private let state = Mutex(State())
     private let reading = DispatchQueue(label: "signer answers")
     private let writing = DispatchQueue(label: "signer requests")
@@ -31,7 +31,7 @@ package final class SignerClient: Sendable {
     package init(socket path: String, deadline: Duration = .seconds(3)) {
         self.path = path
         self.deadline = deadline
-        calls = OpenCalls(patience: deadline, most: Self.mostCalls, late: .noAnswer)
+        calls = OpenCalls(patience: deadline, most: Self.mostCalls, late: .signer(.noAnswer))
         reading.async { [weak self] in Self.connect(self, pauseMilliseconds: 100) }
         // A signer that gives no answer at all loses its connection, so that the next calls are refused at once.
         calls.watch(for: self) { client in
@@ -50,15 +50,15 @@ package final class SignerClient: Sendable {
         _ operation: SignerProtocol.Operation, key: [UInt8], message: [UInt8] = []
     ) -> Pending<[UInt8], KeyError> {
         .begin { () throws(KeyError) in
-            let number = try state.withLock { state throws(KeyError) -> UInt32 in
+            let call = try state.withLock { state throws(KeyError) -> OpenCall in
                 if let failure = state.failure { throw .signer(failure) }
-                guard let number = calls.begin() else { throw .signer(.busy("\(Self.mostCalls) calls wait")) }
-                SignerRequest.append(number, operation, key: key, message: message, to: &state.outgoing)
-                return number
+                guard let call = calls.begin() else { throw .signer(.busy("\(Self.mostCalls) calls wait")) }
+                SignerRequest.append(call.number, operation, key: key, message: message, to: &state.outgoing)
+                return call
             }
             return .coming { [self] in
                 await send()
-                return await calls.answer(to: number).mapError(KeyError.signer)
+                return await call.answer
             }
         }
     }
@@ -135,7 +135,7 @@ package final class SignerClient: Sendable {
         begin(socket)
         do throws(SignerDefect) {
             repeat {
-                var answers: [(OpenCalls<SignerDefect>.Answer, number: UInt32)] = []
+                var answers: [(OpenCall.Answer, number: UInt32)] = []
                 while let frame = try frames.next() { answers.append(try answer(in: frame)) }
                 state.withLock { $0.heard = .now }
                 calls.give(answers)
@@ -165,27 +165,25 @@ package final class SignerClient: Sendable {
         if mustWrite { writing.async { [self] in write([], to: socket) } }
     }
 
-    private func answer(
-        in frame: ArraySlice<UInt8>
-    ) throws(SignerDefect) -> (OpenCalls<SignerDefect>.Answer, number: UInt32) {
+    private func answer(in frame: ArraySlice<UInt8>) throws(SignerDefect) -> (OpenCall.Answer, number: UInt32) {
         guard frame.count >= 5, let status = SignerProtocol.Status(rawValue: frame[frame.startIndex + 4]) else {
             throw .nonsense("a frame that is not an answer")
         }
         let octets = Array(frame.dropFirst(5))
         var text: String { String(decoding: octets.prefix(1024), as: UTF8.self) }
-        let result: Result<[UInt8], SignerDefect> =
+        let result: OpenCall.Answer =
             switch status {
             case .done: .success(octets)
-            case .refused: .failure(.refused(text))
-            case .unusable: .failure(.unusable(text))
-            case .outage: .failure(.outage(text))
-            case .busy: .failure(.busy(text))
+            case .refused: .failure(.signer(.refused(text)))
+            case .unusable: .failure(.signer(.unusable(text)))
+            case .outage: .failure(.signer(.outage(text)))
+            case .busy: .failure(.signer(.busy(text)))
             }
         return (result, SignerProtocol.number(frame.prefix(4)))
     }
 
     private func lose(_ failure: SignerDefect) {
         state.withLock { state in (state.socket, state.failure, state.outgoing) = (nil, failure, []) }
-        calls.giveAll(.failure(failure))
+        calls.giveAll(.failure(.signer(failure)))
     }
 }

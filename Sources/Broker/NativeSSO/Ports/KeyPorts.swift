@@ -74,23 +74,26 @@ package enum AuthenticatedRecord: String, Sendable {
 
 /// The result of a call of a key: there at once if the key is in this process, else on its way from another process or a
 /// token. Begin all calls of an answer before the first wait: they travel together. Wait for each once.
-package enum Pending<Value: Sendable, Failure: Error>: Sendable {
+///
+/// Public, although no library shows it: the compiler makes no version of a generic of `package` access for the types of
+/// another target, and each use would look them up at run time.
+public enum Pending<Value: Sendable, Failure: Error>: Sendable {
     case done(Result<Value, Failure>)
     case coming(@Sendable () async -> Result<Value, Failure>)
 
     @inlinable
-    package init(catching body: () throws(Failure) -> Value) {
+    public init(catching body: () throws(Failure) -> Value) {
         do throws(Failure) { self = .done(.success(try body())) } catch { self = .done(.failure(error)) }
     }
 
     /// The call that `body` begins, or the failure that it throws instead.
     @inlinable
-    package static func begin(_ body: () throws(Failure) -> Pending) -> Pending {
+    public static func begin(_ body: () throws(Failure) -> Pending) -> Pending {
         do throws(Failure) { return try body() } catch { return .done(.failure(error)) }
     }
 
     @inlinable
-    package var result: Result<Value, Failure> {
+    public var result: Result<Value, Failure> {
         get async {
             switch self {
             case .done(let result): result
@@ -101,13 +104,13 @@ package enum Pending<Value: Sendable, Failure: Error>: Sendable {
 
     /// The same; a failure is thrown.
     @inlinable
-    package var value: Value {
+    public var value: Value {
         get async throws(Failure) { try await result.get() }
     }
 
     /// What `finish` makes of the result, when it is waited for.
     @inlinable
-    package func then<Other, OtherFailure>(
+    public func then<Other, OtherFailure>(
         _ finish: @escaping @Sendable (Result<Value, Failure>) -> Result<Other, OtherFailure>
     ) -> Pending<Other, OtherFailure> {
         switch self {
