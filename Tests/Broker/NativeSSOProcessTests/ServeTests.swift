@@ -107,6 +107,18 @@ struct ServeTests {
         }
     }
 
+    @Test func `code that only the start used leaves the memory`() async throws {
+        try await Installation.withSchema { installation in
+            let broker = try await Broker.start(installation)
+            // It reads the configuration with this library, and nothing else.
+            let file = try #require(FileHandle(forReadingAtPath: "/proc/\(broker.pid)/smaps"))
+            let maps = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self).split(separator: "\n")
+            let code = maps.drop { !$0.contains("/libyaml") || !$0.contains(" r-xp ") }
+            let resident = try #require(code.first { $0.hasPrefix("Rss:") })
+            #expect(resident.split(separator: " ").dropFirst().first == "0", "\(resident)")
+        }
+    }
+
     // MARK: Outages
 
     @Test func `it starts without a database, and works when there is one`() async throws {

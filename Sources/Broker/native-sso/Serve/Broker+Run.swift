@@ -37,6 +37,7 @@ extension Broker {
             await close()
             throw error
         }
+        ProcessReport.releaseCode()
         do {
             try await ServiceGroup(configuration: group(directory, hasPassed: hasPassed)).run()
         } catch let failure as CommandFailure {
