@@ -1,20 +1,43 @@
-// prctl(2) is variadic, which Swift cannot call. Here, because KeyModule alone keeps secrets in memory.
+// What Swift cannot call of Linux: prctl(2) is variadic, and dl_iterate_phdr(3) and struct ucred need _GNU_SOURCE before the
+// first header. Here, because KeyModule alone keeps secrets in memory.
+#define _GNU_SOURCE
+#include <link.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 static inline int copenssl_forbid_dumps(void) {
     return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-// struct ucred needs _GNU_SOURCE before the first header. These are its three numbers: unix(7), SO_PEERCRED.
-static inline int copenssl_peer_user(int socket, unsigned *user) {
-    unsigned credentials[3] = {0, 0, 0};
-    socklen_t length = sizeof credentials;
-    int result = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, credentials, &length);
-    *user = credentials[1];
-    return result == 0 && length == sizeof credentials ? 0 : -1;
-}
-
 static inline int copenssl_forbid_new_privileges(void) {
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+// unix(7), SO_PEERCRED.
+static inline int copenssl_peer_user(int socket, unsigned *user) {
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    int result = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+    *user = peer.uid;
+    return result == 0 && length == sizeof peer ? 0 : -1;
+}
+
+static int copenssl_release_segments(struct dl_phdr_info *object, size_t size, void *context) {
+    ElfW(Addr) page = getpagesize();
+    for (int index = 0; index < object->dlpi_phnum; index++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
+        // Never written, so the file has what is in memory.
+        if (segment->p_type != PT_LOAD || (segment->p_flags & (PF_X | PF_W)) != PF_X) continue;
+        ElfW(Addr) start = object->dlpi_addr + segment->p_vaddr, end = start + segment->p_memsz;
+        start -= start % page;
+        madvise((void *)start, end - start, MADV_DONTNEED);
+    }
+    return 0;
+}
+
+// The loader's lock is held meanwhile, so that no object goes.
+static inline void copenssl_release_code(void) {
+    dl_iterate_phdr(copenssl_release_segments, 0);
 }

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// One call to another process or to a token. It has one answer: the first.
+/// One call to another process or to a token.
 final class OpenCall: Sendable {
     typealias Answer = Result<[UInt8], KeyError>
 
@@ -23,6 +23,7 @@ final class OpenCall: Sendable {
     /// Waits for the answer. Once for each call.
     var answer: Answer {
         get async {
+            // Often it is there already: no continuation then.
             if let given { return given }
             return await withCheckedContinuation { continuation in
                 let given = state.withLock { state -> Answer? in
@@ -39,26 +40,21 @@ final class OpenCall: Sendable {
         state.withLock { if case .answered(let answer) = $0 { answer } else { nil } }
     }
 
+    /// Called once: whoever calls it has taken the call out of the table.
     /// - Returns: Whether somebody waited for it.
     @discardableResult
     fileprivate func give(_ answer: Answer) -> Bool {
-        let waiting = state.withLock { state -> CheckedContinuation<Answer, Never>? in
-            switch state {
-            case .answered: return nil
-            case .open:
-                state = .answered(answer)
-                return nil
-            case .awaited(let continuation):
-                state = .answered(answer)
-                return continuation
-            }
+        let before = state.withLock { state in
+            defer { state = .answered(answer) }
+            return state
         }
-        waiting?.resume(returning: answer)
-        return waiting != nil
+        guard case .awaited(let continuation) = before else { return false }
+        continuation.resume(returning: answer)
+        return true
     }
 }
 
-/// Calls that have no answer yet, each until its deadline.
+/// Calls that have no answer yet, each until its deadline. A call has one answer: the first.
 final class OpenCalls: Sendable {
     private struct State {
         var calls: [UInt32: OpenCall] = [:]
@@ -74,7 +70,7 @@ final class OpenCalls: Sendable {
 
     /// - Parameters:
     ///   - patience: From the beginning of a call to its deadline.
-    ///   - most: Calls at once.
+    ///   - most: Calls without an answer at once.
     ///   - late: The answer at the deadline.
     init(patience: Duration, most: Int, late: KeyError) {
         self.patience = patience

@@ -16,7 +16,7 @@ extension Span<UInt8> {
     /// Whether all octets are printable ASCII (%x20-7E) and none is one of these two.
     ///
     /// The loop has no early exit (no `||`), and callers inline it with constants, so the compiler vectorizes it: tokens
-    /// are long.
+    /// are long. Public for that: what has `package` access is not inlined into another target.
     @inlinable @inline(__always)
     public func isPrintableASCII(except first: UInt8 = 0, _ second: UInt8 = 0) -> Bool {
         var others: UInt8 = 0

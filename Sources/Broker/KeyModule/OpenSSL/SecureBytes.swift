@@ -101,3 +101,10 @@ package enum ProcessHardening {
         guard result == 0 else { throw Failure(call: call, reason: "error \(errno)") }
     }
 }
+
+/// The code of the program and of its libraries in memory.
+package enum ProgramCode {
+    /// Takes its pages out of this process, because most were used by the start only. They stay in the system's cache, and
+    /// come back when they run. A debugger's breakpoints in them are lost. madvise(2), `MADV_DONTNEED`.
+    package static func release() { copenssl_release_code() }
+}

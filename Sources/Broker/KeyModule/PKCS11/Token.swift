@@ -100,7 +100,7 @@ enum TokenModule {
 /// After a failure it refuses all calls at once, so that nothing is written for a token that cannot be signed. It tries to
 /// connect again after 0.5 s, then at growing distances of at most 4 s. A refused PIN is never tried again.
 package final class Token: Sendable {
-    private typealias Call = (open: OpenCall, body: @Sendable (TokenSession) throws(TokenDefect) -> [UInt8])
+    private typealias Call = (number: UInt32, body: @Sendable (TokenSession) throws(TokenDefect) -> [UInt8])
 
     private struct Work {
         var waiting: [Call] = []
@@ -180,7 +180,7 @@ package final class Token: Sendable {
                 guard state.work[lane].count < Self.mostWaiting, let call = calls.begin() else {
                     throw .token(.busy)
                 }
-                defer { state.work[lane].waiting.append((call, body)) }
+                defer { state.work[lane].waiting.append((call.number, body)) }
                 return (call, state.work[lane].count == 0 ? lane : nil)
             }
             if let sleeping { lanes[sleeping].queue.async { [self] in work(sleeping) } }
@@ -203,7 +203,7 @@ package final class Token: Sendable {
             let start = ContinuousClock.now
             var made: [(OpenCall.Answer, number: UInt32)] = []
             for call in taken {
-                made.append((result(of: call, in: lane).mapError(KeyError.token), call.open.number))
+                made.append((result(of: call, in: lane).mapError(KeyError.token), call.number))
                 // The token has become slow.
                 guard ContinuousClock.now - start > Self.quick.time * 2 else { continue }
                 calls.give(made)

@@ -37,7 +37,7 @@ extension Broker {
             await close()
             throw error
         }
-        ProcessReport.releaseCode()
+        ProgramCode.release()
         do {
             try await ServiceGroup(configuration: group(directory, hasPassed: hasPassed)).run()
         } catch let failure as CommandFailure {

@@ -1,7 +1,6 @@
 import BrokerHTTP
 import FoundationEssentials
 import Glibc
-import RegularFiles
 
 /// The program and its process, by the names that every Prometheus client library uses. Read at each scrape.
 struct ProcessReport: MetricSource {
@@ -37,20 +36,6 @@ struct ProcessReport: MetricSource {
             let pages = text.split(separator: " ").dropFirst().first.flatMap({ Int($0) })
         else { return 0 }
         return pages &* sysconf(Int32(_SC_PAGESIZE))
-    }
-
-    /// Takes the code that only the start used out of this process: two thirds of what is resident then. The kernel maps
-    /// a page again, from its cache of the file, when the code is used again. proc_pid_maps(5), madvise(2).
-    static func releaseCode() {
-        guard let maps = try? RegularFile.read("/proc/self/maps", limit: 1 << 20) else { return }
-        for map in String(decoding: maps.octets, as: UTF8.self).split(separator: "\n") {
-            let fields = map.split(separator: " ")
-            // Never written, so nothing is lost. Other maps of a file may hold relocated addresses.
-            guard fields.count > 5, fields[1] == "r-xp", fields[5].utf8.first == UInt8(ascii: "/") else { continue }
-            let bounds = fields[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
-            guard bounds.count == 2 else { continue }
-            madvise(UnsafeMutableRawPointer(bitPattern: bounds[0]), Int(bounds[1] - bounds[0]), MADV_DONTNEED)
-        }
     }
 
     private static var openFiles: Int {
