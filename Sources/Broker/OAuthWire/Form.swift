@@ -3,8 +3,7 @@ public import StrictCoding
 /// Decodes `application/x-www-form-urlencoded` strictly. RFC 6749 App. B.
 ///
 /// `&` separates pairs, the first `=` separates name and value, and `+` is a space. Names and values are
-/// percent-decoded. They must be UTF-8 without control characters, except tab, which the grammar of each parameter
-/// decides on.
+/// percent-decoded. They must be UTF-8 without control characters, except a tab in `scope`.
 /// Time is linear in the length of the form: the limit on parameters comes before the search for duplicates.
 public enum FormDecoder {
     /// - Parameter form: The octets of a body or a query string.
@@ -70,7 +69,9 @@ public enum FormDecoder {
         let octets = try FormText.decode(text)
         guard octets.count <= maximumLength else { throw .valueTooLong }
         guard let value = octets.withUnsafeBufferPointer({ String(validUTF8: $0.span) }) else { throw .invalidUTF8 }
-        guard rules.judgedByOctets.contains(name) || !FormText.holdsControlCharacter(octets)
+        // The grammar of a scope refuses a tab, with an error of its own.
+        let judged = name == Parameter.scope ? octets.filter { $0 != 0x09 } : octets
+        guard rules.judgedByOctets.contains(name) || !FormText.holdsControlCharacter(judged)
         else { throw .controlCharacter }
         return value
     }

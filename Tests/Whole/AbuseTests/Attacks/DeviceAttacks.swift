@@ -77,7 +77,7 @@ extension Attack {
             form("beyond ASCII", .malformed("actor_token_malformed")) {
                 $0["actor_token"] = String(repeating: "é", count: 30)
             }
-            form("a tab", .malformed("actor_token_malformed")) {
+            form("a tab", .malformed("form_control_character")) {
                 $0["actor_token"] = String(repeating: "\t", count: 30)
             }
             device("22 characters", .granted, "abcdefghijklmnopqrstuv")

@@ -16,7 +16,6 @@ extension Attack {
             compact("a letter beyond ASCII") { $0 + "ä" }
             compact("a letter that folds to one of ours") { $0.dropLast() + "\u{212A}" }
             compact("a space that has no width") { $0 + "\u{200B}" }
-            compact("a tab") { $0 + "\t" }
             compact("twice") { $0 + "." + $0 }
             compact("a name before it") { "Bearer " + $0 }
         }
