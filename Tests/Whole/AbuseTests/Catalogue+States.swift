@@ -36,11 +36,12 @@ extension Catalogue {
     }
 
     @ListBuilder static var enrolment: [Case] {
-        rows("E-03", "E-04", "E-05", "E-06", "E-12")
+        rows("E-03", "E-04", "E-05", "E-06")
         test("E-08", in: codeTests, "anOrdinaryLogin")
         test("E-09", in: codeTests, "itsErrorsPass")
         test("E-10", in: codeTests, "itFails")
         test("E-11", in: "EndToEndTests/CodeFaultTests.swift", "aTokenThatNoAppGetsIsRevoked")
+        test("E-12", in: codeTests, "whatIsRefusedBeforehand")
         test("E-13", in: codeTests, "fromCodeToSibling")
     }
 

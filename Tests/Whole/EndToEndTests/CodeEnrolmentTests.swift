@@ -331,6 +331,8 @@ extension Faults {
             }
             #expect(try await refused { $0["code"] = "ö" } == "invalid_grant code_malformed")
             #expect(try await refused { $0["scope"] = "device_sso" } == "invalid_scope scope_lacks_openid")
+            #expect(
+                try await refused { $0["scope"] = "openid device_sso admin" } == "invalid_scope scope_exceeds_client")
             #expect(try await refused { $0["device_id"] = "short" } == "invalid_request device_id_malformed")
             #expect(try await refused { $0["audience"] = "https://other.example" } == "invalid_target audience_unknown")
             #expect(try await refused { $0["resource"] = "https://api.example" } == "invalid_target resource_present")

@@ -75,9 +75,13 @@ package struct EnrolmentChecks: Sendable {
             guard named.contains(Scope.deviceSSO) else { return .scopeLacksDeviceSSO }
             guard named.contains("openid") else { return .scopeLacksOpenID }
         }
-        let rest = named.withoutLogin ?? .empty
-        return rest.isSubset(of: request.client.allowedScope) ? nil : .scopeExceedsClient
+        return named.exceeds(request.client) ? .scopeExceedsClient : nil
     }
+}
+
+extension Scope {
+    /// Whether it names more than the client may have, besides the scopes of a login.
+    func exceeds(_ client: Client) -> Bool { withoutLogin.map { !$0.isSubset(of: client.allowedScope) } ?? false }
 }
 
 package enum EnrolmentRefusal: Error, Sendable, CaseIterable {

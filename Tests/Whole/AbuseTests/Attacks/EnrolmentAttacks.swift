@@ -32,9 +32,6 @@ extension Attack {
             }
             code("no code") { $0["code"] = nil }
         }
-        Attack("E-12", "a code, with a scope beyond the client") {
-            code("admin") { $0["scope"] = "openid device_sso admin" }
-        }
         Attack("E-01", "an id_token is asked for in exchange") {
             for profile in NativeProfile.allCases {
                 form("\(profile)", .malformed("requested_token_type_unsupported"), profile: profile) {

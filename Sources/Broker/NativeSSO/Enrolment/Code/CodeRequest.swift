@@ -35,11 +35,9 @@ package struct CodeRequest: Sendable {
     var refusal: CodeRefusal? {
         guard code.isSound else { return .relay(.codeMalformed) }
         guard code.hasSoundVerifier else { return .relay(.verifierMalformed) }
-        // The IdP has judged the scope of the login.
-        if let scope, scope.contains(Scope.deviceSSO), !scope.contains("openid") {
-            return .enrolment(.scopeLacksOpenID)
-        }
-        return nil
+        guard let scope else { return nil }
+        if scope.contains(Scope.deviceSSO), !scope.contains("openid") { return .enrolment(.scopeLacksOpenID) }
+        return scope.exceeds(client) ? .enrolment(.scopeExceedsClient) : nil
     }
 
     /// Whether the login becomes a session here. Under the 2018 profile: always. Under the current one: if the IdP
