@@ -198,8 +198,8 @@ extension SharingReport {
             let suspended = suspensions.first { $0.issuer == provider.issuer }
             return [
                 Rule(
-                    row: RequestRefusal.audienceUnknown.row, passes: !provider.isDisabled,
-                    saw: provider.isDisabled ? "disabled in the configuration" : "configured"),
+                    row: RequestRefusal.providerDisabled.row, passes: !provider.isDisabled,
+                    saw: provider.isDisabled ? "disabled: true" : "enabled"),
                 Rule(
                     row: RequestRefusal.providerSuspended.row, passes: suspended == nil,
                     saw: suspended.map { "suspended since \($0.suspendedAt.rfc3339)" } ?? "not suspended"),

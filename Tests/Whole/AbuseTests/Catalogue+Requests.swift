@@ -44,7 +44,7 @@ extension Catalogue {
         rows(
             "K-01", "K-06", "K-07", "K-08", "K-10", "K-13", "K-14", "K-15", "K-16", "K-17", "K-18", "K-19", "K-21",
             "K-23", "K-24", "K-25")
-        test("K-03", in: keySetTests, "aDisabledIssuerIsUnknown")
+        test("K-03", in: keySetTests, "aDisabledIssuerIsRefused")
         test("K-04", in: "AbuseTests/RegistryScenarioTests.swift", "noAddressInATokenIsFollowed")
         test("K-26", in: "EndToEndTests/WalkThroughTests.swift", "theEndOfASessionIsTheEndOfBothApps")
     }

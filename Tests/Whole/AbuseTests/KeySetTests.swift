@@ -34,10 +34,10 @@ import Testing
     }
 
     /// K-03.
-    @Test func aDisabledIssuerIsUnknown() async throws {
+    @Test func aDisabledIssuerIsRefused() async throws {
         let fixture = try await KeySetFixture.shared
         let answer = try await fixture.broker.token(try fixture.disabled.exchange(fixture.disabled.login()))
-        #expect(answer.status == 400 && answer.error == "invalid_target", "\(answer.text)")
+        #expect(answer.status == 400 && answer.error == "invalid_request", "\(answer.text)")
     }
 
     /// W-11: a key without `alg` verifies only the issuer's algorithms for its key type.

@@ -126,6 +126,8 @@ package enum RequestRefusal: Sendable, CaseIterable {
 
     // Exchange
     case audienceUnknown
+    /// The configuration disables the identity provider.
+    case providerDisabled
     /// An operator suspended the identity provider at run time.
     case providerSuspended
     case profileNotEnabled

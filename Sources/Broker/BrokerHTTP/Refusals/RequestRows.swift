@@ -87,6 +87,9 @@ extension RequestRefusal: RefusalCase {
         // RFC 8693 §2.1, §2.2.2.
         case .audienceUnknown: .init("audience_unknown", .unknownAudience, "audience names no identity provider of this broker",
             "Send the iss of the id_token, or an alias that the operator configured in audience_aliases.")
+        case .providerDisabled: .init("idp_disabled", .invalidRequest("This identity provider is disabled."),
+            "the configuration says disabled: true for the identity provider, so that the broker takes no login from it",
+            "Log in at another identity provider, or let the operator remove disabled: true.")
         case .providerSuspended: .init("idp_suspended",
             .badRequest(.invalidTarget, "Logins of this identity provider are suspended."),
             "an operator has suspended the identity provider, so that the broker takes no login from it",

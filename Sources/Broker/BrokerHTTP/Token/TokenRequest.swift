@@ -305,7 +305,7 @@ struct TokenRequestReader {
 
     /// The issuer of a code request that names none.
     private func relay(among providers: Set<Issuer>) throws(Refusal) -> IssuerPolicy {
-        let relays = issuers.filter { $0.codeRelay != nil }
+        let relays = issuers.filter { $0.codeRelay != nil && !$0.isDisabled }
         let own = relays.count == 1 ? relays : relays.filter { providers.contains($0.issuer) }
         guard own.count == 1 else { throw .parameter(.audienceMissing) }
         return own[0]
@@ -314,6 +314,7 @@ struct TokenRequestReader {
     private func issuer(named audience: String) throws(Refusal) -> IssuerPolicy {
         guard let issuer = issuers.first(where: { $0.isNamed(by: audience) })
         else { throw .request(.audienceUnknown) }
+        guard !issuer.isDisabled else { throw .request(.providerDisabled) }
         return issuer
     }
 

@@ -28,6 +28,8 @@ package struct IssuerPolicy: Sendable, Hashable {
     package let enrolsByExchange: Bool
     /// How the broker redeems codes of apps; `nil`: it redeems none.
     package let codeRelay: CodeRelayPolicy?
+    /// Whether every request that names this issuer is refused.
+    package let isDisabled: Bool
 
     package init(
         issuer: Issuer, audienceAliases: [String] = [], profiles: Set<Profile>, hashMode: DeviceHashMode = .leftHalf,
@@ -36,7 +38,7 @@ package struct IssuerPolicy: Sendable, Hashable {
         requiresUnexpiredIDToken: Bool = false, maximumSubjectTokenAge: Seconds = .days(90),
         maximumAgeByProvider: [Issuer: Seconds] = [:], providersRequiringUnexpired: Set<Issuer> = [],
         sessionLifetime: Seconds = .days(90),
-        enrolsByExchange: Bool = false, codeRelay: CodeRelayPolicy? = nil
+        enrolsByExchange: Bool = false, codeRelay: CodeRelayPolicy? = nil, isDisabled: Bool = false
     ) {
         self.issuer = issuer
         self.audienceAliases = audienceAliases
@@ -52,6 +54,7 @@ package struct IssuerPolicy: Sendable, Hashable {
         self.sessionLifetime = sessionLifetime
         self.enrolsByExchange = enrolsByExchange
         self.codeRelay = codeRelay
+        self.isDisabled = isDisabled
     }
 
     /// Whether `audience` names this issuer: the issuer itself or an alias, octet by octet.

@@ -117,7 +117,8 @@ extension Broker {
                 records: ring, issuers: issuers),
             enrolment: configuration.enrolsByExchange ? enrolment : nil, codes: codeEnrolment(enrolment),
             clients: clients, proofs: proofs, limiter: limiter, logins: ProviderLogins(providers: providers),
-            issuers: issuers, audit: audit, metrics: metrics, clock: clock, logger: logger)
+            issuers: issuers + configuration.identityProviders.map(\.policy).filter(\.isDisabled), audit: audit,
+            metrics: metrics, clock: clock, logger: logger)
     }
 
     /// `nil` if no IdP has a code relay.

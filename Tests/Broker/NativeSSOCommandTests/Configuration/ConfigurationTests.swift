@@ -149,7 +149,6 @@ import Testing
         #expect(first.certificateAuthorities == nil && second.certificateAuthorities != nil)
         #expect(first.authorizationEndpoint == "https://login.example.com/authorize?tenant=7")
         #expect(second.authorizationEndpoint == nil)
-        #expect(first.isDisabled)
         #expect(
             first.logout
                 == LogoutPolicy(
@@ -164,7 +163,7 @@ import Testing
                     hashMode: .fullSHA256Hex, acceptsHyphenatedIDTokenType: true, admitsOnFirstSight: true,
                     maximumFirstSightAge: .hours(1), requiresUnexpiredIDToken: true, maximumSubjectTokenAge: .hours(12),
                     sessionLifetime: .days(400),
-                    enrolsByExchange: true))
+                    enrolsByExchange: true, isDisabled: true))
         #expect(configuration.enrolledPolicy == nil, "it is disabled")
         #expect(
             second.keySource

@@ -16,7 +16,6 @@ extension Configuration {
         /// Certificate authorities for the hosts of its keys; `nil`: those that the system trusts.
         let certificateAuthorities: CertificateAuthorities?
         let revokesOnRemoval: Bool
-        let isDisabled: Bool
         let subjectNames: SubjectNames
         let logout: LogoutPolicy
         /// How its codes are redeemed; `nil`: they are not.
@@ -27,6 +26,7 @@ extension Configuration {
         let globalTokenRevocation: EventSource?
 
         var issuer: Issuer { policy.issuer }
+        var isDisabled: Bool { policy.isDisabled }
     }
 }
 
@@ -59,7 +59,7 @@ extension Configuration.IdentityProvider {
             "revoke_on_removal", default: false,
             help: "Refuse every id_token whose key left the key set. By default, id_tokens from before stay valid.")
         algorithms = Self.algorithms(section)
-        isDisabled = section.flag(
+        let isDisabled = section.flag(
             "disabled", default: false, help: "Refuse every request that names this identity provider.")
         subjectNames = SubjectNames(reading: section)
         logout = section.section("logout", help: "Its back-channel logout tokens.") { LogoutPolicy(reading: $0) }
@@ -89,7 +89,7 @@ extension Configuration.IdentityProvider {
             }
         case .discovery, nil: break
         }
-        policy = Self.policy(section, issuer: issuer, relay: codeRelay?.policy, sessions)
+        policy = Self.policy(section, issuer: issuer, relay: codeRelay?.policy, isDisabled: isDisabled, sessions)
         guard let keySource else { return nil }
         self.keySource = keySource
     }
@@ -105,7 +105,8 @@ extension Configuration.IdentityProvider {
     // MARK: Policy
 
     private static func policy(
-        _ section: Section, issuer: Issuer?, relay: CodeRelayPolicy?, _ sessions: Configuration.Sessions
+        _ section: Section, issuer: Issuer?, relay: CodeRelayPolicy?, isDisabled: Bool,
+        _ sessions: Configuration.Sessions
     ) -> IssuerPolicy {
         IssuerPolicy(
             issuer: issuer ?? Issuer(validated: ""),
@@ -136,7 +137,7 @@ extension Configuration.IdentityProvider {
             enrolsByExchange: section.choice(
                 "enrolment", default: EnrolmentMode.off,
                 help: "`exchange`: apps enrol their logins by id_token, for an identity provider without Native SSO."
-            ) == .exchange, codeRelay: relay)
+            ) == .exchange, codeRelay: relay, isDisabled: isDisabled)
     }
 
     /// Whether apps bring their logins here themselves.
