@@ -70,8 +70,8 @@ public enum FormDecoder {
         guard octets.count <= maximumLength else { throw .valueTooLong }
         guard let value = octets.withUnsafeBufferPointer({ String(validUTF8: $0.span) }) else { throw .invalidUTF8 }
         // The grammar of a scope refuses a tab, with an error of its own.
-        let judged = name == Parameter.scope ? octets.filter { $0 != 0x09 } : octets
-        guard rules.judgedByOctets.contains(name) || !FormText.holdsControlCharacter(judged)
+        let allowed = name == Parameter.scope ? UInt8(ascii: "\t") : nil
+        guard rules.judgedByOctets.contains(name) || !FormText.holdsControlCharacter(octets, except: allowed)
         else { throw .controlCharacter }
         return value
     }

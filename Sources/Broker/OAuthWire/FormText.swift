@@ -41,11 +41,11 @@ enum FormText {
         }
     }
 
-    /// Whether valid UTF-8 contains a C0 control, DEL, or a C1 control (U+0080 to U+009F).
-    static func holdsControlCharacter(_ octets: [UInt8]) -> Bool {
+    /// Whether valid UTF-8 contains a C0 control other than this one, DEL, or a C1 control (U+0080 to U+009F).
+    static func holdsControlCharacter(_ octets: [UInt8], except allowed: UInt8? = nil) -> Bool {
         var previous: UInt8 = 0
         for octet in octets {
-            if octet < 0x20 { return true }
+            if octet < 0x20, octet != allowed { return true }
             if octet == 0x7F { return true }
             if previous == 0xC2, octet < 0xA0 { return true }
             previous = octet
