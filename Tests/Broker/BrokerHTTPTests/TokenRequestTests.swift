@@ -174,7 +174,7 @@ struct RelayChoiceTests {
 
     /// - Parameter relays: The IdPs with a code relay; `c` has none.
     private func issuer(
-        audience: String? = nil, relays: [Issuer] = [a, b], groupsAt providers: Set<Issuer>
+        audience: String? = nil, relays: [Issuer] = [a, b], disabled: Issuer? = nil, groupsAt providers: Set<Issuer>
     ) throws -> Issuer {
         let form = try FormParameters.of(
             [
@@ -183,7 +183,8 @@ struct RelayChoiceTests {
             ], [("audience", audience)])
         let issuers = [Self.a, Self.b, Self.c].map {
             IssuerPolicy(
-                issuer: $0, profiles: [.deviceSecret], codeRelay: relays.contains($0) ? CodeRelayPolicy() : nil)
+                issuer: $0, profiles: [.deviceSecret], codeRelay: relays.contains($0) ? CodeRelayPolicy() : nil,
+                isDisabled: $0 == disabled)
         }
         return try TokenRequestReader(
             form: form, client: Domain.client("app-one"), proof: nil, assertion: nil, requestID: .random(),
@@ -213,6 +214,13 @@ struct RelayChoiceTests {
             #expect(try issuer(audience: Self.b.string, groupsAt: providers) == Self.b)
         }
         #expect(refusal { try issuer(relays: [], groupsAt: [Self.a]) } == "audience_missing")
+    }
+
+    @Test("A disabled one gets no code, whether or not the client names it")
+    func disabled() throws {
+        #expect(try issuer(disabled: Self.b, groupsAt: [Self.a, Self.b]) == Self.a)
+        #expect(
+            refusal { try issuer(audience: Self.b.string, disabled: Self.b, groupsAt: [Self.b]) } == "idp_disabled")
     }
 
     @Test("The name that the client gives wins")

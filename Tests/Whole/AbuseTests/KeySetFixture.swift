@@ -25,7 +25,7 @@ final class KeySetFixture: Sendable {
     let redirecting: StubIdentityProvider
     let trap: StubIdentityProvider
     private let providers: [StubIdentityProvider]
-    private let installation: Installation
+    let installation: Installation
 
     private init() async throws {
         let key = try TestKey(.es256, keyID: "key")

@@ -38,6 +38,7 @@ import Testing
         let fixture = try await KeySetFixture.shared
         let answer = try await fixture.broker.token(try fixture.disabled.exchange(fixture.disabled.login()))
         #expect(answer.status == 400 && answer.error == "invalid_request", "\(answer.text)")
+        #expect(try await fixture.installation.session().auditedReason(of: answer.requestID) == "idp_disabled")
     }
 
     /// W-11: a key without `alg` verifies only the issuer's algorithms for its key type.

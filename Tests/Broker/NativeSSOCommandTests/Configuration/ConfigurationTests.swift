@@ -149,6 +149,7 @@ import Testing
         #expect(first.certificateAuthorities == nil && second.certificateAuthorities != nil)
         #expect(first.authorizationEndpoint == "https://login.example.com/authorize?tenant=7")
         #expect(second.authorizationEndpoint == nil)
+        #expect(first.isDisabled)
         #expect(
             first.logout
                 == LogoutPolicy(

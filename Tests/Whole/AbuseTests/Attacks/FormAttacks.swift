@@ -58,8 +58,8 @@ extension Attack {
                 "audience", "requested_token_type", "foo",
             ] {
                 // In a scope, a tab breaks the grammar: S-05.
-                for text in ["\0", "\t", "\r\nX", "\u{1b}[2J", "\u{7f}", "\u{85}"] where name != "scope" || text != "\t"
-                {
+                let tab = name == "scope" ? [] : ["\t"]
+                for text in ["\0", "\r\nX", "\u{1b}[2J", "\u{7f}", "\u{85}"] + tab {
                     form("\(name) \(text.debugDescription)", .malformed("form_control_character")) {
                         $0[name] = ($0[name] ?? "openid") + text
                     }

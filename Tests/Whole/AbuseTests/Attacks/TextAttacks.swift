@@ -16,6 +16,7 @@ extension Attack {
             compact("a letter beyond ASCII") { $0 + "ä" }
             compact("a letter that folds to one of ours") { $0.dropLast() + "\u{212A}" }
             compact("a space that has no width") { $0 + "\u{200B}" }
+            compact("a tab", "form_control_character") { $0 + "\t" }
             compact("twice") { $0 + "." + $0 }
             compact("a name before it") { "Bearer " + $0 }
         }
@@ -96,7 +97,10 @@ extension Attack {
         http(value.debugDescription, verdict) { $0.fields.append(("Authorization", value)) }
     }
 
-    private static func compact(_ name: String, _ rewrite: @escaping @Sendable (String) -> String) -> Variant {
-        token(name, .malformed("subject_token_malformed")) { token, _ in token.rewritesToken = rewrite }
+    private static func compact(
+        _ name: String, _ reason: String = "subject_token_malformed",
+        _ rewrite: @escaping @Sendable (String) -> String
+    ) -> Variant {
+        token(name, .malformed(reason)) { token, _ in token.rewritesToken = rewrite }
     }
 }
