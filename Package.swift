@@ -110,7 +110,8 @@ let package = Package(
         .target(
             name: "KeyModule",
             dependencies: [
-                "NativeSSO", "JOSE", "StrictCoding", "COpenSSL", "CPKCS11", .asyncHTTPClient, .nioCore, .nioHTTP1,
+                "NativeSSO", "JOSE", "StrictCoding", "COpenSSL", "CPKCS11", "CProcess", .asyncHTTPClient, .nioCore,
+                .nioHTTP1,
             ],
             path: "Sources/Broker/KeyModule",
             swiftSettings: strictWithC),
@@ -274,6 +275,7 @@ let package = Package(
             name: "CYAML", path: "Sources/Broker/CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         // The header only.
         .systemLibrary(name: "CPKCS11", path: "Sources/Broker/CPKCS11", providers: [.apt(["libp11-kit-dev"])]),
+        .target(name: "CProcess", path: "Sources/Broker/CProcess"),
 
         .testTarget(
             name: "RegistryTests",

@@ -1,4 +1,5 @@
 import COpenSSL
+import CProcess
 import Glibc
 
 /// A secret in OpenSSL's secure heap: locked into memory, excluded from core dumps, overwritten on release.
@@ -92,8 +93,8 @@ package enum ProcessHardening {
     package static func apply() throws(Failure) {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         try check("setrlimit(RLIMIT_CORE)", unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none))
-        try check("prctl(PR_SET_DUMPABLE)", copenssl_forbid_dumps())
-        try check("prctl(PR_SET_NO_NEW_PRIVS)", copenssl_forbid_new_privileges())
+        try check("prctl(PR_SET_DUMPABLE)", cprocess_forbid_dumps())
+        try check("prctl(PR_SET_NO_NEW_PRIVS)", cprocess_forbid_new_privileges())
         umask(0o077)
     }
 
@@ -106,5 +107,5 @@ package enum ProcessHardening {
 package enum ProgramCode {
     /// Takes its pages out of this process, because most were used by the start only. They stay in the system's cache, and
     /// come back when they run. A debugger's breakpoints in them are lost. madvise(2), `MADV_DONTNEED`.
-    package static func release() { copenssl_release_code() }
+    package static func release() { cprocess_release_code() }
 }

@@ -1,4 +1,4 @@
-import COpenSSL
+import CProcess
 import Glibc
 
 /// A Unix stream socket, closed at the end of its life.
@@ -88,7 +88,7 @@ final class SignerSocket: Sendable {
     /// The account at the other end; `nil` if the system does not say.
     var peer: UInt32? {
         var user: UInt32 = 0
-        return unsafe copenssl_peer_user(number, &user) == 0 ? user : nil
+        return unsafe cprocess_peer_user(number, &user) == 0 ? user : nil
     }
 
     /// 0: no limit.

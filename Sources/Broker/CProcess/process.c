@@ -1,22 +1,22 @@
-// What Swift cannot call of Linux: prctl(2) is variadic, and dl_iterate_phdr(3) and struct ucred need _GNU_SOURCE before the
-// first header. Here, because KeyModule alone keeps secrets in memory.
+// For dl_iterate_phdr(3) and struct ucred.
 #define _GNU_SOURCE
+#include "CProcess.h"
+
 #include <link.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-static inline int copenssl_forbid_dumps(void) {
+int cprocess_forbid_dumps(void) {
     return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-static inline int copenssl_forbid_new_privileges(void) {
+int cprocess_forbid_new_privileges(void) {
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-// unix(7), SO_PEERCRED.
-static inline int copenssl_peer_user(int socket, unsigned *user) {
+int cprocess_peer_user(int socket, unsigned *user) {
     struct ucred peer;
     socklen_t length = sizeof peer;
     int result = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length);
@@ -24,7 +24,7 @@ static inline int copenssl_peer_user(int socket, unsigned *user) {
     return result == 0 && length == sizeof peer ? 0 : -1;
 }
 
-static int copenssl_release_segments(struct dl_phdr_info *object, size_t size, void *context) {
+static int release_segments(struct dl_phdr_info *object, size_t size, void *context) {
     ElfW(Addr) page = getpagesize();
     for (int index = 0; index < object->dlpi_phnum; index++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
@@ -38,6 +38,6 @@ static int copenssl_release_segments(struct dl_phdr_info *object, size_t size, v
 }
 
 // The loader's lock is held meanwhile, so that no object goes.
-static inline void copenssl_release_code(void) {
-    dl_iterate_phdr(copenssl_release_segments, 0);
+void cprocess_release_code(void) {
+    dl_iterate_phdr(release_segments, NULL);
 }
