@@ -33,10 +33,8 @@ public struct BasicCredentials: Sendable {
     }
 
     private static func text(_ part: ArraySlice<UInt8>) -> String? {
-        let octets = try? part.withUnsafeBufferPointer { text throws(FormError) in try FormText.decode(text.span) }
-        guard let octets else { return nil }
-        let text = String(decoding: octets, as: UTF8.self)
-        return text.isPrintableASCII() ? text : nil
+        let text = try? part.withUnsafeBufferPointer { text throws(FormError) in try FormText.text(text.span) }
+        return text.flatMap { $0.isPrintableASCII() ? $0 : nil }
     }
 }
 

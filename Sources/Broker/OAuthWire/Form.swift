@@ -24,56 +24,39 @@ public enum FormDecoder {
     }
 
     private static func parameters(_ form: Span<UInt8>, _ rules: FormRules) throws(FormError) -> FormParameters {
-        var parameters = FormParameters()
+        var parameters = FormParameters(capacity: 16)
         var start = 0
         while start < form.count {
-            let end = try endOfPair(in: form, from: start)
+            var end = start
+            while end < form.count, form[end] != UInt8(ascii: "&") { end += 1 }
+            let octets = form.extracting(start..<end)
+            guard !FormText.holdsSemicolon(octets) else { throw .unescapedSemicolon }
             if start < end {
                 guard parameters.count < rules.maximumParameters else { throw .tooManyParameters }
-                try parameters.append(pair(form.extracting(start..<end), rules), rules)
+                try parameters.append(pair(octets, rules), rules)
             }
             start = end + 1
         }
         return parameters
     }
 
-    private static func endOfPair(in form: Span<UInt8>, from start: Int) throws(FormError) -> Int {
-        var index = start
-        while index < form.count, form[index] != UInt8(ascii: "&") {
-            guard form[index] != UInt8(ascii: ";") else { throw .unescapedSemicolon }
-            index += 1
-        }
-        return index
-    }
-
     private static func pair(_ pair: Span<UInt8>, _ rules: FormRules) throws(FormError) -> FormParameters.Pair {
         var separator = 0
         while separator < pair.count, pair[separator] != UInt8(ascii: "=") { separator += 1 }
 
-        let name = try FormText.decode(pair.extracting(..<separator))
-        guard name.count <= rules.maximumNameLength else { throw .nameTooLong }
-        guard !name.isEmpty, name.allSatisfy({ $0.isUnreserved && $0 != UInt8(ascii: "~") }) else {
-            throw .malformedName
-        }
-        let nameText = String(decoding: name, as: UTF8.self)
-        guard separator < pair.count else { return (nameText, "") }
-        return (nameText, try value(pair.extracting((separator + 1)...), of: nameText, rules))
-    }
-
-    private static func value(_ text: Span<UInt8>, of name: String, _ rules: FormRules) throws(FormError) -> String {
-        let maximumLength = rules.maximumLength(ofValueNamed: name)
-        if FormText.isPlain(text) {  // tokens are plain, and most of a form is tokens
-            guard text.count <= maximumLength else { throw .valueTooLong }
-            return text.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
-        }
-        let octets = try FormText.decode(text)
-        guard octets.count <= maximumLength else { throw .valueTooLong }
-        guard let value = octets.withUnsafeBufferPointer({ String(validUTF8: $0.span) }) else { throw .invalidUTF8 }
+        guard let name = try FormText.text(pair.extracting(..<separator)) else { throw .malformedName }
+        guard name.utf8.count <= rules.maximumNameLength else { throw .nameTooLong }
+        guard FormText.isName(name) else { throw .malformedName }
+        guard separator < pair.count else { return (name, "") }
+        guard let value = try FormText.text(pair.extracting((separator + 1)...)) else { throw .invalidUTF8 }
+        guard value.utf8.count <= rules.maximumLength(ofValueNamed: name) else { throw .valueTooLong }
         // The grammar of a scope refuses a tab, with an error of its own.
         let allowed = name == Parameter.scope ? UInt8(ascii: "\t") : nil
-        guard rules.judgedByOctets.contains(name) || !FormText.holdsControlCharacter(octets, except: allowed)
+        guard
+            value.isPrintableASCII() || rules.judgedByOctets.contains(name)
+                || !FormText.holdsControlCharacter(value, except: allowed)
         else { throw .controlCharacter }
-        return value
+        return (name, value)
     }
 }
 
@@ -102,6 +85,9 @@ public struct FormParameters: Sendable, Redacted {
 
     /// No parameters.
     public init() {}
+
+    /// Empty, with room for as many parameters.
+    init(capacity: Int) { pairs.reserveCapacity(capacity) }
 
     var count: Int { pairs.count }
 

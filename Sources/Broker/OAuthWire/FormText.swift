@@ -2,29 +2,47 @@ import StrictCoding
 
 /// Encodes and decodes one name or value of a form. HTTP Basic credentials use the same encoding (RFC 6749 §2.3.1).
 enum FormText {
-    /// Whether the text needs no decoding.
-    static func isPlain(_ text: Span<UInt8>) -> Bool {
-        text.isPrintableASCII(except: UInt8(ascii: "%"), UInt8(ascii: "+"))
+    /// The decoded text; `nil` if it is not UTF-8.
+    static func text(_ text: Span<UInt8>) throws(FormError) -> String? {
+        // Names and tokens are plain, and most of a form is tokens.
+        if text.isPrintableASCII(except: UInt8(ascii: "%"), UInt8(ascii: "+")) {
+            return text.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        }
+        return try decode(text).withUnsafeBufferPointer { String(validUTF8: $0.span) }
+    }
+
+    static func holdsSemicolon(_ text: Span<UInt8>) -> Bool {
+        let semicolon = UInt8(ascii: ";")
+        return !text.isPrintableASCII(except: semicolon) && text.indices.contains { text[$0] == semicolon }
+    }
+
+    /// `param-name = 1*( "-" / "." / "_" / DIGIT / ALPHA )`, RFC 6749 §8.2.
+    static func isName(_ text: String) -> Bool {
+        let isName = text.utf8.withContiguousStorageIfAvailable { octets in
+            octets.allSatisfy { $0.isUnreserved && $0 != UInt8(ascii: "~") }
+        }
+        return isName == true && !text.isEmpty
     }
 
     /// `+` becomes a space; two hexadecimal digits must follow `%`.
     static func decode(_ text: Span<UInt8>) throws(FormError) -> [UInt8] {
-        var octets: [UInt8] = []
-        octets.reserveCapacity(text.count)
-        var index = 0
+        var octets = [UInt8](repeating: 0, count: text.count)
+        var (index, count) = (0, 0)
         while index < text.count {
             switch text[index] {
-            case UInt8(ascii: "+"): octets.append(UInt8(ascii: " "))
+            case UInt8(ascii: "+"): octets[count] = UInt8(ascii: " ")
             case UInt8(ascii: "%"):
                 guard index + 2 < text.count, let high = Hexadecimal.value(text[index + 1]),
                     let low = Hexadecimal.value(text[index + 2])
                 else { throw .malformedPercentEncoding }
-                octets.append(high << 4 | low)
+                octets[count] = high << 4 | low
                 index += 2
-            case let octet: octets.append(octet)
+            case let octet: octets[count] = octet
             }
             index += 1
+            count += 1
         }
+        octets.removeSubrange(count...)
         return octets
     }
 
@@ -41,10 +59,10 @@ enum FormText {
         }
     }
 
-    /// Whether valid UTF-8 contains a C0 control other than this one, DEL, or a C1 control (U+0080 to U+009F).
-    static func holdsControlCharacter(_ octets: [UInt8], except allowed: UInt8? = nil) -> Bool {
+    /// Whether the text contains a C0 control other than this one, DEL, or a C1 control (U+0080 to U+009F).
+    static func holdsControlCharacter(_ text: String, except allowed: UInt8? = nil) -> Bool {
         var previous: UInt8 = 0
-        for octet in octets {
+        for octet in text.utf8 {
             if octet < 0x20, octet != allowed { return true }
             if octet == 0x7F { return true }
             if previous == 0xC2, octet < 0xA0 { return true }
@@ -87,7 +105,8 @@ public struct FormRules: Sendable {
 
     // Few names: a linear search is faster than hashing, and no input of the caller is hashed.
     func maximumLength(ofValueNamed name: String) -> Int {
-        valueLengths.first { $0.name == name }?.length ?? maximumValueLength
+        for value in valueLengths where value.name == name { return value.length }
+        return maximumValueLength
     }
 }
 
