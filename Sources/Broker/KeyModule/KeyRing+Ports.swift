@@ -6,7 +6,7 @@ extension KeyRing: TokenSigner {
         _ payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm
     ) -> Pending<String, PortError> {
         .begin { () throws(PortError) in
-            guard let signer = try loaded().signers[algorithm] else { throw .noActiveKey(for: .accessToken, algorithm) }
+            guard let signer = try loaded().signer(algorithm) else { throw .noActiveKey(for: .accessToken, algorithm) }
             let start = ContinuousClock.now
             return signer.begin(payload, type: type).then { [self] result in
                 let isSigned = (try? result.get()) != nil
@@ -18,7 +18,7 @@ extension KeyRing: TokenSigner {
 
     package func algorithm(_ wanted: KeyAlgorithm?) throws(PortError) -> KeyAlgorithm {
         let keys = try loaded()
-        guard let algorithm = wanted ?? keys.algorithm, let signer = keys.signers[algorithm] else {
+        guard let algorithm = wanted ?? keys.algorithm, let signer = keys.signer(algorithm) else {
             throw .noActiveKey(for: .accessToken, wanted)
         }
         try checkNotSuspended(signer.kid)

@@ -113,13 +113,15 @@ extension PortError {
 }
 
 /// An active signing key and its precomputed token headers.
-struct TokenSigning: Sendable {
+final class TokenSigning: Sendable {
+    let algorithm: KeyAlgorithm
     let kid: String
     let provider: String
     private let key: any SigningKey
     private let headers: [JWTType: [UInt8]]
 
     init(_ key: any SigningKey, _ record: KeyRecord) {
+        algorithm = key.algorithm
         kid = record.kid
         provider = record.providerName
         self.key = key
@@ -131,7 +133,7 @@ struct TokenSigning: Sendable {
 
     /// The compact JWS of `payload`. RFC 7515 §7.1.
     func begin(_ payload: [UInt8], type: JWTType) -> Pending<String, KeyError> {
-        let header = headers[type] ?? Self.header(key.algorithm, type, kid)
+        let header = headers[type] ?? Self.header(algorithm, type, kid)
         var input: [UInt8] = []
         input.reserveCapacity(header.count + payload.count * 4 / 3 + 4)
         input.append(contentsOf: header)
@@ -179,8 +181,8 @@ package final class KeySet: Sendable {
         package var description: String { "\(use.rawValue) key \(kid) (\(state.rawValue)): \(explanation)" }
     }
 
-    /// The active signing keys.
-    let signers: [KeyAlgorithm: TokenSigning]
+    /// The active signing keys, one of each algorithm. A client that names no algorithm gets the first.
+    private let signers: [TokenSigning]
     /// By the first octet of the refresh tokens; `nil` if the key exists but could not be loaded.
     let refreshTokenKeys: [UInt8: (any MessageAuthenticator)?]
     /// Whether a key with an unknown id exists: then a token with an unknown id may be valid.
@@ -197,10 +199,12 @@ package final class KeySet: Sendable {
     /// The same keys; `nil` if there are none.
     let verificationKeys: JSONWebKeySet?
     /// Signs for clients that name no algorithm; `nil`: no active signing key is loaded.
-    package var algorithm: KeyAlgorithm? { KeyAlgorithm.allCases.first { signers[$0] != nil } }
+    package var algorithm: KeyAlgorithm? { signers.first?.algorithm }
     /// The `kid` of each loaded active signing key, the one of ``algorithm`` first.
-    package var signingKIDs: [String] { KeyAlgorithm.allCases.compactMap { signers[$0]?.kid } }
+    package var signingKIDs: [String] { signers.map(\.kid) }
     package let problems: [Problem]
+
+    func signer(_ algorithm: KeyAlgorithm) -> TokenSigning? { signers.first { $0.algorithm == algorithm } }
 
     /// The uses without a loaded active key.
     package var missing: [KeyUse] {
@@ -260,7 +264,7 @@ package final class KeySet: Sendable {
                         isOutage: error.isOutage, isOthers: isOthers))
             }
         }
-        self.signers = signers
+        self.signers = KeyAlgorithm.allCases.compactMap { signers[$0] }
         self.refreshTokenKeys = refreshTokenKeys
         self.refreshTokenKeyID = refreshTokenKeyID
         self.refreshTokenKID = refreshTokenKID
