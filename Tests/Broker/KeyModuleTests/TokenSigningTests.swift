@@ -1,7 +1,7 @@
 import Foundation
 import JOSE
 import JWTKit
-import KeyModule
+@testable import KeyModule
 import NativeSSO
 import StrictCoding
 import Testing
@@ -89,6 +89,27 @@ struct TokenSigningTests {
             return [0x02, UInt8(positive.count)] + positive
         }
         return [0x30, UInt8(integers.joined().count)] + integers.joined()
+    }
+
+    @Test(arguments: [
+        [UInt8](repeating: 0xFF, count: 64), [UInt8](repeating: 0x7F, count: 64),
+        [UInt8](repeating: 0, count: 31) + [1] + [UInt8](repeating: 0, count: 20) + [UInt8](repeating: 0x80, count: 12),
+    ])
+    func `a DER signature becomes r and s of full width`(signature: [UInt8]) {
+        #expect(EVPSigningKey.concatenated(Self.der(signature), width: 32) == signature)
+    }
+
+    @Test(
+        arguments: [
+            [], [0x30], [0x30, 0], [0x30, 6, 2, 1, 1, 2, 1], [0x30, 6, 2, 1, 1, 2, 1, 1, 0],
+            [0x31, 6, 2, 1, 1, 2, 1, 1],
+            [0x30, 6, 3, 1, 1, 2, 1, 1], [0x30, 6, 2, 1, 0x80, 2, 1, 1], [0x30, 6, 2, 1, 0, 2, 1, 1],
+            [0x30, 5, 2, 1, 1, 2, 0],
+            [0x30, 6, 2, 9, 1, 2, 1, 1], [0x30, 9, 2, 1, 1, 2, 1, 1, 2, 1, 1],
+            [0x30, 38, 2, 33] + [UInt8](repeating: 1, count: 33) + [2, 1, 1], [0x30, 3, 2, 1, 1],
+        ] as [[UInt8]])
+    func `nothing else becomes a signature`(der: [UInt8]) {
+        #expect(EVPSigningKey.concatenated(der, width: 32) == nil)
     }
 
     @Test func `each algorithm has an active key of its own, and the first one signs by default`() async throws {

@@ -75,11 +75,10 @@ final class KMSSigningKey: SigningKey {
             throw client.nonsense("no Signature")
         }
         guard let width = kind.width else { return signature }
-        do throws(KeyError) {
-            return try EVPSigningKey.concatenated(signature, width: width)
-        } catch {
+        guard let octets = EVPSigningKey.concatenated(signature, width: width) else {
             throw client.nonsense("a Signature that is not DER")
         }
+        return octets
     }
 }
 

@@ -53,11 +53,14 @@ import StrictCoding
             throw .openSSL("EVP_DigestSign")
         }
         signature.removeSubrange(count...)
-        switch algorithm {
-        case .es256: return try Self.concatenated(signature, width: 32)
-        case .es384: return try Self.concatenated(signature, width: 48)
-        case .rs256, .ps256, .edDSA, .hs256: return signature
-        }
+        let result: [UInt8]? =
+            switch algorithm {
+            case .es256: Self.concatenated(signature, width: 32)
+            case .es384: Self.concatenated(signature, width: 48)
+            case .rs256, .ps256, .edDSA, .hs256: signature
+            }
+        guard let result else { throw .openSSL("EVP_DigestSign") }
+        return result
     }
 
     private static func prepare(_ context: OpaquePointer, _ key: EVPKey, _ algorithm: KeyAlgorithm) -> Bool {
@@ -76,22 +79,24 @@ import StrictCoding
             && EVP_PKEY_CTX_set_rsa_pss_saltlen(parameters, RSA_PSS_SALTLEN_DIGEST) == 1
     }
 
-    /// Converts a DER ECDSA-Sig-Value to r ‖ s, `width` octets each. RFC 7518 §3.4.
-    static func concatenated(_ der: [UInt8], width: Int) throws(KeyError) -> [UInt8] {
-        let parsed = unsafe der.withUnsafeBufferPointer { der in
-            var next = der.baseAddress
-            return unsafe d2i_ECDSA_SIG(nil, &next, der.count)
+    /// Converts a DER ECDSA-Sig-Value (RFC 3279 §2.2.3) to r ‖ s, `width` octets each (RFC 7518 §3.4). `nil` unless it is
+    /// one.
+    static func concatenated(_ der: [UInt8], width: Int) -> [UInt8]? {
+        // All lengths are below 128, so each is one octet.
+        guard der.count >= 2, der[0] == 0x30, Int(der[1]) == der.count - 2 else { return nil }
+        var rest = der[2...]
+        var octets: [UInt8] = []
+        octets.reserveCapacity(2 * width)
+        for _ in 0..<2 {
+            guard rest.popFirst() == 0x02, let count = rest.popFirst().map(Int.init), count <= rest.count,
+                let first = rest.first, first < 0x80
+            else { return nil }
+            let number = rest.prefix(count).drop { $0 == 0 }
+            guard (1...width).contains(number.count) else { return nil }
+            octets.append(contentsOf: repeatElement(0, count: width - number.count))
+            octets.append(contentsOf: number)
+            rest = rest.dropFirst(count)
         }
-        guard let parsed = unsafe parsed else { throw .openSSL("d2i_ECDSA_SIG") }
-        defer { unsafe ECDSA_SIG_free(parsed) }
-        var octets = [UInt8](repeating: 0, count: 2 * width)
-        let fits = unsafe octets.withUnsafeMutableBufferPointer { octets in
-            guard let start = octets.baseAddress else { return false }
-            let count = Int32(clamping: width)
-            return unsafe BN_bn2binpad(ECDSA_SIG_get0_r(parsed), start, count) == count
-                && BN_bn2binpad(ECDSA_SIG_get0_s(parsed), start + width, count) == count
-        }
-        guard fits else { throw .openSSL("BN_bn2binpad") }
-        return octets
+        return rest.isEmpty ? octets : nil
     }
 }
