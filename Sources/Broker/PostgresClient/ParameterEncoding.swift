@@ -127,8 +127,9 @@ package struct EncodedParameters: Sendable {
 
     /// A PostgreSQL text contains no NUL.
     private mutating func write(_ text: String) {
-        if text.utf8.contains(0) { refuse("22021") }
+        let start = octets.count
         octets.append(contentsOf: text.utf8)
+        if octets[start...].contains(0) { refuse("22021") }
     }
 
     /// PostgreSQL counts from 2000-01-01. Its extreme values mean infinity.

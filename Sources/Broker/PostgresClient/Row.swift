@@ -25,7 +25,7 @@ package struct Row: Sendable {
     package var count: Int { answer.columns }
 
     /// The position of the column with this name. Throws if it does not exist.
-    package func column(_ name: String) throws(PostgresError) -> Int { try answer.names.position(of: name) }
+    package func column(_ name: String) throws(PostgresError) -> Int { try answer.position(of: name) }
 
     package func isNull(_ column: Int) throws(PostgresError) -> Bool {
         guard column >= 0, column < answer.columns else { throw .unexpectedResult(column: column) }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// SQL that is fixed at compile time: a `StaticString` cannot contain input.
 ///
 /// Each connection prepares it on first use. The server infers the parameter types.
@@ -74,7 +76,9 @@ package struct RowKey: Sendable, Hashable, Comparable {
 final class Answer: @unchecked Sendable {
     let result: ResultHandle
     let columns: Int
-    let names: ColumnNames
+    private let names: ColumnNames
+    /// The column that was asked for last. The next one is near it: most are asked for in their order.
+    private let last = Atomic(0)
 
     init(_ result: consuming ResultHandle, _ names: ColumnNames) {
         self.names = names
@@ -82,21 +86,25 @@ final class Answer: @unchecked Sendable {
         self.result = result
     }
 
+    func position(of name: String) throws(PostgresError) -> Int {
+        let position = try names.position(of: name, from: last.load(ordering: .relaxed))
+        last.store(position, ordering: .relaxed)
+        return position
+    }
+
     var rows: [Row] { (0..<result.rows).map { Row(answer: self, index: $0) } }
 }
 
-/// Column positions of a statement's results: read once per statement and connection.
+/// The columns of a statement's results: read once per statement and connection.
 struct ColumnNames: Sendable {
-    private let positions: [String: Int]
+    private let names: [String]
 
-    init(_ result: borrowing ResultHandle) {
-        var positions: [String: Int] = [:]
-        for column in 0..<result.columns { positions[result.name(of: column)] = column }
-        self.positions = positions
-    }
+    init(_ result: borrowing ResultHandle) { names = (0..<result.columns).map { result.name(of: $0) } }
 
-    func position(of name: String) throws(PostgresError) -> Int {
-        guard let position = positions[name] else { throw .unexpectedResult(column: -1) }
-        return position
+    /// - Parameter start: Where the search begins.
+    func position(of name: String, from start: Int) throws(PostgresError) -> Int {
+        for position in start..<names.count where names[position] == name { return position }
+        for position in 0..<start where names[position] == name { return position }
+        throw .unexpectedResult(column: -1)
     }
 }

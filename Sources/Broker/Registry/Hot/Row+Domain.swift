@@ -65,9 +65,9 @@ extension Row {
 
     func scopeCeiling() throws -> Scope? { try optionalTextArray(column("scope_ceiling")).map { Scope($0) } }
 
-    func membership(group: String, role: String, ceiling: Scope?) throws -> Membership? {
+    func membership(group: String, role: String, ceiling: @autoclosure () throws -> Scope?) throws -> Membership? {
         guard let name: GroupID = try optionalIdentifier(group) else { return nil }
-        return Membership(group: name, role: try Membership.Role(try text(role), role), scopeCeiling: ceiling)
+        return Membership(group: name, role: try Membership.Role(try text(role), role), scopeCeiling: try ceiling())
     }
 }
 
