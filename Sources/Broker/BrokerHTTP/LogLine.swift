@@ -115,16 +115,13 @@ enum LogText {
 
     /// The inside of a JSON string.
     static func appendEscaped(_ text: String, to line: inout [UInt8]) {
-        if text.isPrintableASCII(except: quote, backslash) {
-            line.append(contentsOf: text.utf8)
-        } else {
-            for unit in text.utf16 {
-                if (0x20...0x7E).contains(unit), unit != quote, unit != backslash {
-                    line.append(UInt8(unit))
-                } else {
-                    line.append(contentsOf: "\\u".utf8)
-                    for shift in [12, 8, 4, 0] { line.append(Hexadecimal.digit(UInt8(unit >> shift & 0xF))) }
-                }
+        guard !line.append(plain: text, except: quote, backslash) else { return }
+        for unit in text.utf16 {
+            if (0x20...0x7E).contains(unit), unit != quote, unit != backslash {
+                line.append(UInt8(unit))
+            } else {
+                line.append(contentsOf: "\\u".utf8)
+                for shift in [12, 8, 4, 0] { line.append(Hexadecimal.digit(UInt8(unit >> shift & 0xF))) }
             }
         }
     }

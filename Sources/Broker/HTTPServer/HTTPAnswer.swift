@@ -46,30 +46,37 @@ extension HTTPAnswer {
     ///   - hasBody: `false` for the answer to HEAD, whose fields are those of GET.
     ///   - isLast: The connection ends after it.
     func octets(date: String, hasBody: Bool, isLast: Bool) -> ByteBuffer {
-        var octets = ByteBuffer()
+        var octets: [UInt8] = []
         octets.reserveCapacity(Self.headCapacity + body.count)
-        octets.writeStaticString("HTTP/1.1 ")
-        octets.writeString(String(status.code))
-        octets.writeStaticString(" ")
-        octets.writeString(status.reasonPhrase)
-        octets.writeStaticString("\r\n")
-        forEachField(date: date) { name, value in octets.writeField(name, value) }
-        if isLast { octets.writeField("Connection", "close") }
-        octets.writeStaticString("\r\n")
-        if hasBody { octets.writeBytes(body) }
-        return octets
+        octets += "HTTP/1.1 ".utf8
+        octets += String(status.code).utf8
+        octets.append(UInt8(ascii: " "))
+        octets += status.reasonPhrase.utf8
+        octets.endLine()
+        forEachField(date: date) { name, value in octets.appendField(name, value) }
+        if isLast { octets.appendField("Connection", "close") }
+        octets.endLine()
+        if hasBody { octets += body }
+        return ByteBuffer(bytes: octets)
     }
 
     /// Enough for the fields of every answer.
     private static let headCapacity = 512
 }
 
-extension ByteBuffer {
-    fileprivate mutating func writeField(_ name: String, _ value: String) {
-        writeString(name)
-        writeStaticString(": ")
-        writeString(value)
-        writeStaticString("\r\n")
+// An array, because each write to a `ByteBuffer` costs twice as much.
+extension [UInt8] {
+    fileprivate mutating func appendField(_ name: String, _ value: String) {
+        self += name.utf8
+        append(UInt8(ascii: ":"))
+        append(UInt8(ascii: " "))
+        self += value.utf8
+        endLine()
+    }
+
+    fileprivate mutating func endLine() {
+        append(UInt8(ascii: "\r"))
+        append(UInt8(ascii: "\n"))
     }
 }
 

@@ -36,3 +36,15 @@ extension String {
         withSpan(of: utf8) { $0.isPrintableASCII(except: first, second) }
     }
 }
+
+extension [UInt8] {
+    /// Appends a text that is printable ASCII without these two octets, and nothing of any other. Returns whether it did.
+    @inlinable @inline(__always)
+    public mutating func append(plain text: String, except first: UInt8, _ second: UInt8) -> Bool {
+        withSpan(of: text.utf8) { octets in
+            guard octets.isPrintableASCII(except: first, second) else { return false }
+            octets.withUnsafeBufferPointer { append(contentsOf: $0) }
+            return true
+        }
+    }
+}

@@ -111,7 +111,10 @@ public struct JSONObject: Sendable, Equatable {
     }
 
     private func index(of name: String) -> Int? {
-        for index in members.indices where members[index].name.hasSameOctets(as: name) { return index }
+        // `==` is faster, and true for more than the same octets.
+        for index in members.indices where members[index].name == name && members[index].name.hasSameOctets(as: name) {
+            return index
+        }
         return nil
     }
 }

@@ -127,9 +127,7 @@ public struct JSONWriter: Sendable {
 
     private mutating func quote(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
-        if text.isPrintableASCII(except: UInt8(ascii: "\""), UInt8(ascii: "\\")) {
-            bytes.append(contentsOf: text.utf8)
-        } else {
+        if !bytes.append(plain: text, except: UInt8(ascii: "\""), UInt8(ascii: "\\")) {
             for byte in text.utf8 { escape(byte) }
         }
         bytes.append(UInt8(ascii: "\""))
