@@ -40,8 +40,8 @@ final class SignerKeys: Sendable {
     }
 
     private struct State {
-        var keys: [[UInt8]: Loaded] = [:]
-        var uses: [[UInt8]: Uses] = [:]
+        var keys: [KeyName: Loaded] = [:]
+        var uses: [KeyName: Uses] = [:]
     }
 
     private let provider: any KeyProvider
@@ -127,7 +127,7 @@ final class SignerKeys: Sendable {
         }
     }
 
-    private func load(_ record: KeyRecord, _ name: [UInt8]) async throws(KeyError) -> Loaded {
+    private func load(_ record: KeyRecord, _ name: KeyName) async throws(KeyError) -> Loaded {
         do throws(KeyError) {
             let key: Loaded.Key
             if record.use == .accessToken {

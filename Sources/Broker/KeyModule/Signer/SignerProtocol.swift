@@ -41,8 +41,8 @@ enum SignerProtocol {
     }
 
     /// `nil` if the octets name no key. The state of the result means nothing.
-    static func record(named name: [UInt8]) -> KeyRecord? {
-        guard let text = String(validating: name, as: UTF8.self) else { return nil }
+    static func record(named name: KeyName) -> KeyRecord? {
+        guard let text = String(validating: name.octets, as: UTF8.self) else { return nil }
         let parts = text.split(separator: "\0", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 4, let use = KeyUse(rawValue: parts[0]), let algorithm = KeyAlgorithm(rawValue: parts[1])
         else { return nil }
@@ -63,11 +63,18 @@ enum SignerProtocol {
     static func number(_ octets: some Sequence<UInt8>) -> UInt32 { octets.reduce(0) { $0 << 8 | UInt32($1) } }
 }
 
+/// A key's name in requests. It is hashed at once; an array of octets is hashed octet by octet.
+struct KeyName: Hashable, Sendable {
+    let octets: [UInt8]
+
+    func hash(into hasher: inout Hasher) { unsafe octets.withUnsafeBytes { unsafe hasher.combine(bytes: $0) } }
+}
+
 /// A request as the signer reads it.
 struct SignerRequest {
-    let number: [UInt8]
+    let number: UInt32
     let operation: SignerProtocol.Operation
-    let key: [UInt8]
+    let key: KeyName
     let message: [UInt8]
 
     /// `nil` if the frame is no request.
@@ -76,9 +83,9 @@ struct SignerRequest {
         guard frame.count >= 7, let operation = SignerProtocol.Operation(rawValue: frame[start + 4]) else { return nil }
         let count = Int(frame[start + 5]) << 8 | Int(frame[start + 6])
         guard frame.count >= 7 + count else { return nil }
-        number = Array(frame.prefix(4))
+        number = SignerProtocol.number(frame.prefix(4))
         self.operation = operation
-        key = Array(frame[(start + 7)..<(start + 7 + count)])
+        key = KeyName(octets: Array(frame[(start + 7)..<(start + 7 + count)]))
         message = Array(frame.dropFirst(7 + count))
     }
 

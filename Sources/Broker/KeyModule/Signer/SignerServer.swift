@@ -179,6 +179,9 @@ private final class SignerConnection: Sendable {
     private func write(_ answers: [UInt8]) -> Bool { turn.withLock { _ in socket.write(answers) } }
 
     private func append(_ answer: SignerKeys.Answer, to request: SignerRequest, _ answers: inout [UInt8]) {
-        SignerProtocol.append(frame: request.number, [answer.status.rawValue], answer.octets, to: &answers)
+        SignerProtocol.append(UInt32(clamping: 5 + answer.octets.count), to: &answers)
+        SignerProtocol.append(request.number, to: &answers)
+        answers.append(answer.status.rawValue)
+        answers += answer.octets
     }
 }
