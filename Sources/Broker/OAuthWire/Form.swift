@@ -44,12 +44,13 @@ public enum FormDecoder {
         var separator = 0
         while separator < pair.count, pair[separator] != UInt8(ascii: "=") { separator += 1 }
 
-        guard let name = try FormText.text(pair.extracting(..<separator)) else { throw .malformedName }
-        guard name.utf8.count <= rules.maximumNameLength else { throw .nameTooLong }
-        guard FormText.isName(name) else { throw .malformedName }
+        let name = try FormText.text(
+            pair.extracting(..<separator), atMost: rules.maximumNameLength, else: .nameTooLong)
+        guard let name, FormText.isName(name) else { throw .malformedName }
         guard separator < pair.count else { return (name, "") }
-        guard let value = try FormText.text(pair.extracting((separator + 1)...)) else { throw .invalidUTF8 }
-        guard value.utf8.count <= rules.maximumLength(ofValueNamed: name) else { throw .valueTooLong }
+        let value = try FormText.text(
+            pair.extracting((separator + 1)...), atMost: rules.maximumLength(ofValueNamed: name), else: .valueTooLong)
+        guard let value else { throw .invalidUTF8 }
         // The grammar of a scope refuses a tab, with an error of its own.
         let allowed = name == Parameter.scope ? UInt8(ascii: "\t") : nil
         guard

@@ -3,12 +3,20 @@ import StrictCoding
 /// Encodes and decodes one name or value of a form. HTTP Basic credentials use the same encoding (RFC 6749 §2.3.1).
 enum FormText {
     /// The decoded text; `nil` if it is not UTF-8.
-    static func text(_ text: Span<UInt8>) throws(FormError) -> String? {
+    /// - Parameters:
+    ///   - maximum: Octets of the decoded text.
+    ///   - tooLong: What is thrown for more.
+    static func text(
+        _ text: Span<UInt8>, atMost maximum: Int = .max, else tooLong: FormError = .valueTooLong
+    ) throws(FormError) -> String? {
         // Names and tokens are plain, and most of a form is tokens.
         if text.isPrintableASCII(except: UInt8(ascii: "%"), UInt8(ascii: "+")) {
+            guard text.count <= maximum else { throw tooLong }
             return text.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
         }
-        return try decode(text).withUnsafeBufferPointer { String(validUTF8: $0.span) }
+        let octets = try decode(text)
+        guard octets.count <= maximum else { throw tooLong }
+        return octets.withUnsafeBufferPointer { String(validUTF8: $0.span) }
     }
 
     static func holdsSemicolon(_ text: Span<UInt8>) -> Bool {

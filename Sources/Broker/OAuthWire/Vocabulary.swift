@@ -150,9 +150,8 @@ public struct ScopeTokens: Sendable, Hashable {
 extension CaseIterable where Self: RawRepresentable, RawValue == String {
     /// The case with exactly this raw value.
     ///
-    /// `init(rawValue:)` uses Unicode equivalence: it takes a KELVIN SIGN for a `K`. Public and inlined, because a generic
-    /// function of another target costs a thousand instructions more.
-    @inlinable public init?(octets text: String) {
+    /// `init(rawValue:)` uses Unicode equivalence: it takes a KELVIN SIGN for a `K`.
+    package init?(octets text: String) {
         guard let match = Self(rawValue: text), match.rawValue.hasSameOctets(as: text) else { return nil }
         self = match
     }

@@ -36,7 +36,7 @@ struct BasicCredentialsTests {
         arguments: [
             "Basic", "Basic ", "Basic ZGZhZGY", "Basic ZGZhZGYyMzUyNDU0", "Basic ZGZhZGYyMzUyNDU0Og=", "Basic Og==",
             "Basic !!!!", "Basic YTpi YTpi", "Basic YTpi\t", "Basic YTpj=", "Basic YTr=",
-            "Basic " + Base64.encode(Array("a%zz:".utf8)),
+            "Basic " + Base64.encode(Array("a%zz:".utf8)), "Basic " + Base64.encode(Array("a:%ff".utf8)),
             "Basic " + Base64.encode(Array("a%00:".utf8)), "Basic " + Base64.encode([0xFF, 0x3A]), "Basic\tYTpi",
         ])
     func malformed(header: String) {

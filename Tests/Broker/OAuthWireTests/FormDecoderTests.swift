@@ -22,6 +22,7 @@ struct FormDecoderTests {
         "Control characters stay in values that are compared octet by octet",
         arguments: ["grant_type", "refresh_token"])
     func leavesToComparison(name: String) throws {
+        #expect(try decode("\(name)=%c2%85")[name] == "\u{85}")
         let form = try decode("\(name)=refresh_token%00")
         #expect(Array(try #require(form[name]).utf8) == Array("refresh_token\0".utf8))
         #expect(throws: FormError.controlCharacter) { try decode("\(name)=x&scope=%0a") }
@@ -38,7 +39,11 @@ struct FormDecoderTests {
             ("a=%1b%5b31m", .controlCharacter), ("a=%c2%85", .controlCharacter), ("a=\n", .controlCharacter),
             ("=a", .malformedName), ("a%00=b", .malformedName), ("%EF%BB%BFgrant_type=x", .malformedName),
             ("client_id=a&client_id[]=b", .malformedName), ("client_id=a&client_id%5B0%5D=b", .malformedName),
-            ("a b=1", .malformedName), ("client_id=a;client_id=b", .unescapedSemicolon),
+            ("a b=1", .malformedName), ("client_id=a;client_id=b", .unescapedSemicolon), ("%ff=x", .malformedName),
+            ("ö=x", .malformedName), ("a=ö;b=1", .unescapedSemicolon), ("grant_type=%c3", .invalidUTF8),
+            ("refresh_token=%ff", .invalidUTF8),
+            ("code_verifier=" + String(repeating: "%ff", count: 129), .valueTooLong),
+            (String(repeating: "%ff", count: 129) + "=x", .nameTooLong),
             ("a=1&a=1", .duplicateParameter), ("a=1&a=2", .duplicateParameter), ("scope=&scope=x", .duplicateParameter),
             ("a&a=1", .duplicateParameter), ("client_id=a&client%5Fid=b", .duplicateParameter),
             ("grant_type=x&%67rant_type=x", .duplicateParameter), ("unknown=1&unknown=2", .duplicateParameter),
@@ -83,6 +88,7 @@ struct FormDecoderTests {
         let parameters = (1...33).map { "p\($0)=x" }
         #expect(try decode(parameters.prefix(32).joined(separator: "&"))["p32"] == "x")
         #expect(throws: FormError.tooManyParameters) { try decode(parameters.joined(separator: "&")) }
+        #expect(throws: FormError.unescapedSemicolon) { try decode(parameters.joined(separator: "&") + ";") }
         let name = String(repeating: "n", count: 128)
         #expect(try decode("\(name)=x")[name] == "x")
         #expect(throws: FormError.nameTooLong) { try decode("n\(name)=x") }
