@@ -107,6 +107,9 @@ struct TokenSigningTests {
             [0x30, 5, 2, 1, 1, 2, 0],
             [0x30, 6, 2, 9, 1, 2, 1, 1], [0x30, 9, 2, 1, 1, 2, 1, 1, 2, 1, 1],
             [0x30, 38, 2, 33] + [UInt8](repeating: 1, count: 33) + [2, 1, 1], [0x30, 3, 2, 1, 1],
+            [0x30, 8, 2, 2, 0, 1, 2, 2, 0, 1],
+            [0x30, 0x81, 2, 0x40] + [UInt8](repeating: 0, count: 63) + [1, 2, 0x3D] + [UInt8](repeating: 0, count: 60)
+                + [1],
         ] as [[UInt8]])
     func `nothing else becomes a signature`(der: [UInt8]) {
         #expect(EVPSigningKey.concatenated(der, width: 32) == nil)

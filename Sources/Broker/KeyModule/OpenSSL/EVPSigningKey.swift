@@ -83,16 +83,19 @@ import StrictCoding
     /// one.
     static func concatenated(_ der: [UInt8], width: Int) -> [UInt8]? {
         // All lengths are below 128, so each is one octet.
-        guard der.count >= 2, der[0] == 0x30, Int(der[1]) == der.count - 2 else { return nil }
+        guard der.count >= 2, der[0] == 0x30, der[1] < 0x80, Int(der[1]) == der.count - 2 else { return nil }
         var rest = der[2...]
         var octets: [UInt8] = []
         octets.reserveCapacity(2 * width)
         for _ in 0..<2 {
-            guard rest.popFirst() == 0x02, let count = rest.popFirst().map(Int.init), count <= rest.count,
-                let first = rest.first, first < 0x80
-            else { return nil }
+            guard rest.popFirst() == 0x02, let count = rest.popFirst().map(Int.init), count <= rest.count else {
+                return nil
+            }
             let number = rest.prefix(count).drop { $0 == 0 }
-            guard (1...width).contains(number.count) else { return nil }
+            // Positive, and with a zero only where the sign needs one.
+            guard let first = number.first, number.count <= width, count - number.count == (first < 0x80 ? 0 : 1) else {
+                return nil
+            }
             octets.append(contentsOf: repeatElement(0, count: width - number.count))
             octets.append(contentsOf: number)
             rest = rest.dropFirst(count)
