@@ -111,10 +111,8 @@ public struct JSONObject: Sendable, Equatable {
     }
 
     private func index(of name: String) -> Int? {
-        // `==` is faster, and true for more than the same octets.
-        for index in members.indices where members[index].name == name && members[index].name.hasSameOctets(as: name) {
-            return index
-        }
+        // Not `==`: it normalizes what is not ASCII, and an attacker chooses the names.
+        for index in members.indices where members[index].name.hasSameOctets(as: name) { return index }
         return nil
     }
 }
