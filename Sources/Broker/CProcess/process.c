@@ -17,7 +17,7 @@ int cprocess_forbid_new_privileges(void) {
 }
 
 int cprocess_peer_user(int socket, unsigned *user) {
-    struct ucred peer;
+    struct ucred peer = {0};
     socklen_t length = sizeof peer;
     int result = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length);
     *user = peer.uid;

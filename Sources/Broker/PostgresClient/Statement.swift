@@ -95,7 +95,8 @@ final class Answer: @unchecked Sendable {
     var rows: [Row] { (0..<result.rows).map { Row(answer: self, index: $0) } }
 }
 
-/// The columns of a statement's results: read once per statement and connection.
+/// The columns of a statement's results: read once per statement and connection. Of two columns with one name, either is
+/// found.
 struct ColumnNames: Sendable {
     private let names: [String]
 

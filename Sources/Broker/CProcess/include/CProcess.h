@@ -7,7 +7,7 @@ int cprocess_forbid_dumps(void);
 // prctl(2). 0, or -1 and errno.
 int cprocess_forbid_new_privileges(void);
 
-// unix(7), SO_PEERCRED: the user of the process at the other end. 0, or -1 and errno.
+// unix(7), SO_PEERCRED: the user of the process at the other end. 0, or -1.
 int cprocess_peer_user(int socket, unsigned *user);
 
 // Takes the code of the program and of its libraries out of this process. It comes back from their files when it runs.
