@@ -23,7 +23,7 @@ final class CodeFixture: Sendable {
         let key = try TestKey(.es256, keyID: "idp")
         provider = try StubIdentityProvider(keys: [key])
         var configured = BrokerConfiguration.Provider(provider.issuer, admitsOnFirstSight: false)
-        configured.codeRelay = "{ timeout: 2s, at_once: \(Self.slots) }"
+        configured.codeRelay = "{ timeout: 5s, at_once: \(Self.slots) }"
         installation = try await Installation(
             BrokerConfiguration(issuer: "https://sso.example.test", providers: [configured]),
             on: try await PrivateCluster.shared)
