@@ -110,8 +110,8 @@ let package = Package(
         .target(
             name: "KeyModule",
             dependencies: [
-                "NativeSSO", "JOSE", "StrictCoding", "COpenSSL", "CPKCS11", "CProcess", .asyncHTTPClient, .nioCore,
-                .nioHTTP1,
+                "NativeSSO", "JOSE", "StrictCoding", "COpenSSL", "CPKCS11", "CProcess", "CSecretMemory", .crypto,
+                .asyncHTTPClient, .nioCore, .nioHTTP1,
             ],
             path: "Sources/Broker/KeyModule",
             swiftSettings: strictWithC),
@@ -276,6 +276,8 @@ let package = Package(
         // The header only.
         .systemLibrary(name: "CPKCS11", path: "Sources/Broker/CPKCS11", providers: [.apt(["libp11-kit-dev"])]),
         .target(name: "CProcess", path: "Sources/Broker/CProcess"),
+        .target(
+            name: "CSecretMemory", path: "Sources/Broker/CSecretMemory", linkerSettings: [.linkedLibrary("crypto")]),
 
         .testTarget(
             name: "RegistryTests",

@@ -58,7 +58,9 @@ package struct FileKeyProvider: KeyProvider {
         let name = try Self.fileName(record)
         let path = directory.path(of: name)
         let key = try decode(try directory.read(name), record, path)
-        let signingKey = try EVPSigningKey(key, algorithm: record.algorithm)
+        let signingKey: any SigningKey =
+            record.algorithm == .es256 && !FIPSModule.isUsed
+            ? try P256SigningKey(key) : try EVPSigningKey(key, algorithm: record.algorithm)
         try record.check(Base64URL.encode(signingKey.publicKey.thumbprint), at: path)
         return signingKey
     }

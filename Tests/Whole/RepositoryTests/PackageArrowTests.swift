@@ -13,7 +13,7 @@ struct PackageArrowTests {
         "NativeSSO": ["StrictCoding"],
         "OAuthWire": ["StrictCoding"],
         "JOSE": ["StrictCoding"],
-        "KeyModule": ["NativeSSO", "JOSE", "StrictCoding", "COpenSSL", "CPKCS11", "CProcess"],
+        "KeyModule": ["NativeSSO", "JOSE", "StrictCoding", "COpenSSL", "CPKCS11", "CProcess", "CSecretMemory"],
         "PostgresClient": ["CLibPQ"],
         "Registry": ["NativeSSO", "PostgresClient", "StrictCoding"],
         "Migrations": [],
@@ -32,7 +32,8 @@ struct PackageArrowTests {
         "PrivateCluster": ["ChildProcesses"],
         "BrokerTesting": ["NativeSSO", "JOSE", "StrictCoding"],
         "RegistryConformance": ["NativeSSO", "BrokerTesting"],
-        "CLibPQ": [], "COpenSSL": [], "CPKCS11": [], "CProcess": [], "CSignatureLoop": [], "CYAML": [],
+        "CLibPQ": [], "COpenSSL": [], "CPKCS11": [], "CProcess": [], "CSecretMemory": [],
+        "CSignatureLoop": [], "CYAML": [],
     ]
 
     private static let developmentOnly: Set = [
@@ -76,7 +77,7 @@ struct PackageArrowTests {
     }
 
     @Test func eachCLibraryHasOneOwner() {
-        for library in ["CLibPQ", "COpenSSL", "CPKCS11", "CProcess"] {
+        for library in ["CLibPQ", "COpenSSL", "CPKCS11", "CProcess", "CSecretMemory"] {
             let owners = manifest.targets.filter { !$0.isTest && $0.dependencies.contains(library) }
             #expect(owners.count <= 1, "\(library): \(owners.map(\.name))")
         }

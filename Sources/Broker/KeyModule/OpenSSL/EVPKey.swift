@@ -78,6 +78,25 @@ import StrictCoding
 }
 
 extension EVPKey {
+    /// The private number of a key on a curve, big-endian, padded to `width`.
+    func privateNumber(width: Int) throws(KeyError) -> SecureBytes {
+        unsafe try SecureBytes(capacity: width) { number throws(KeyError) in
+            var parameters = unsafe [
+                OSSL_PARAM_construct_BN(OSSL_PKEY_PARAM_PRIV_KEY, number.baseAddress, number.count),
+                OSSL_PARAM_construct_end(),
+            ]
+            guard unsafe EVP_PKEY_get_params(pointer, &parameters) == 1,
+                unsafe parameters[0].return_size == number.count
+            else { throw .openSSL("EVP_PKEY_get_params") }
+            // OpenSSL writes it in the order of this machine.
+            var octets = unsafe number
+            if 1.littleEndian == 1 { unsafe octets.reverse() }
+            return number.count
+        }
+    }
+}
+
+extension EVPKey {
     /// Supported modulus lengths in bits. RFC 7518 §3.3 requires at least 2048.
     static let modulusBits = 2048...8192
 
