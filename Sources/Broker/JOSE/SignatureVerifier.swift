@@ -1,4 +1,4 @@
-import Crypto
+package import Crypto
 import CryptoExtras
 import FoundationEssentials
 
@@ -63,15 +63,15 @@ enum SignatureVerifier: Sendable {
         case (.p256(let key), .es256):
             Self.isSplit(signature, .p256)
                 && (try? P256.Signing.ECDSASignature(rawRepresentation: signature))
-                    .map { key.isValidSignature($0, for: SHA256.hash(data: message)) } == true
+                    .map { key.isValidSignature($0, for: SHA256.hash(octets: message)) } == true
         case (.p384(let key), .es384):
             Self.isSplit(signature, .p384)
                 && (try? P384.Signing.ECDSASignature(rawRepresentation: signature))
-                    .map { key.isValidSignature($0, for: SHA384.hash(data: message)) } == true
+                    .map { key.isValidSignature($0, for: SHA384.hash(octets: message)) } == true
         case (.p521(let key), .es512):
             Self.isSplit(signature, .p521)
                 && (try? P521.Signing.ECDSASignature(rawRepresentation: signature))
-                    .map { key.isValidSignature($0, for: SHA512.hash(data: message)) } == true
+                    .map { key.isValidSignature($0, for: SHA512.hash(octets: message)) } == true
         case (.ed25519(let key), .edDSA), (.ed25519(let key), .ed25519):
             signature.count == 64 && key.isValidSignature(signature, for: message)
         default: false
@@ -84,12 +84,12 @@ enum SignatureVerifier: Sendable {
     ) -> Bool {
         let signature = _RSA.Signing.RSASignature(rawRepresentation: signature)
         return switch algorithm {
-        case .rs256: key.isValidSignature(signature, for: SHA256.hash(data: message), padding: .insecurePKCS1v1_5)
-        case .rs384: key.isValidSignature(signature, for: SHA384.hash(data: message), padding: .insecurePKCS1v1_5)
-        case .rs512: key.isValidSignature(signature, for: SHA512.hash(data: message), padding: .insecurePKCS1v1_5)
-        case .ps256: key.isValidSignature(signature, for: SHA256.hash(data: message), padding: .PSS)
-        case .ps384: key.isValidSignature(signature, for: SHA384.hash(data: message), padding: .PSS)
-        case .ps512: key.isValidSignature(signature, for: SHA512.hash(data: message), padding: .PSS)
+        case .rs256: key.isValidSignature(signature, for: SHA256.hash(octets: message), padding: .insecurePKCS1v1_5)
+        case .rs384: key.isValidSignature(signature, for: SHA384.hash(octets: message), padding: .insecurePKCS1v1_5)
+        case .rs512: key.isValidSignature(signature, for: SHA512.hash(octets: message), padding: .insecurePKCS1v1_5)
+        case .ps256: key.isValidSignature(signature, for: SHA256.hash(octets: message), padding: .PSS)
+        case .ps384: key.isValidSignature(signature, for: SHA384.hash(octets: message), padding: .PSS)
+        case .ps512: key.isValidSignature(signature, for: SHA512.hash(octets: message), padding: .PSS)
         case .es256, .es384, .es512, .edDSA, .ed25519: false
         }
     }
@@ -102,5 +102,14 @@ enum SignatureVerifier: Sendable {
         guard signature.count == 2 * curve.coordinateCount else { return false }
         return signature.prefix(curve.coordinateCount).contains { $0 != 0 }
             && signature.suffix(curve.coordinateCount).contains { $0 != 0 }
+    }
+}
+
+extension HashFunction {
+    /// `hash(data:)` without its generic loop over regions, which takes as long as a short hash.
+    package static func hash(octets: ArraySlice<UInt8>) -> Digest {
+        var function = Self()
+        octets.withUnsafeBytes { function.update(bufferPointer: $0) }
+        return function.finalize()
     }
 }

@@ -32,7 +32,7 @@ struct P256SigningKey: SigningKey, Redacted {
     /// The signature in JWS form: RFC 7518 §3.4.
     func beginSignature(over message: [UInt8]) -> Pending<[UInt8], KeyError> {
         Pending { () throws(KeyError) in
-            guard let signature = try? key.signature(for: message) else {
+            guard let signature = try? key.signature(for: SHA256.hash(octets: message[...])) else {
                 throw .cryptography("swift-crypto could not sign")
             }
             return Array(signature.rawRepresentation)
