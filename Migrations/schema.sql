@@ -367,7 +367,8 @@ BEGIN
             acr, amr, jkt, created_at, expires_at, replayed_before, claims)
         SELECT k.grant_id, k.session_id, (k.call).client, (k.call).source_client, (k.call).device, 1, p_now, (k.call).scope,
             (k.call).audiences, (k.call).auth_time, (k.call).acr, (k.call).amr, (k.call).jkt, p_now, k.grant_expires_at,
-            CASE WHEN k.session_id <> (k.call).session_id THEN replayed_at(k.session_id, (k.call).client) END, (k.call).claims
+            CASE WHEN k.session_id <> (k.call).session_id
+                THEN (SELECT r.last_at FROM reuse(k.session_id, (k.call).client) AS r) END, (k.call).claims
         FROM begun k
         WHERE k.session_id <> (k.call).session_id OR k.session_id = ANY (v_sessions)
         ON CONFLICT DO NOTHING
@@ -891,7 +892,8 @@ BEGIN
             -- After reuse of a refresh token the thief may have this id_token, too. Only a later login gets a grant.
             CROSS JOIN LATERAL (
                 SELECT r.in_order AND l.session_id IS NOT NULL AND l.died_at IS NULL AND coalesce(
-                    CASE WHEN g.grant_at IS NULL THEN replayed_at(l.session_id, (a.call).client) ELSE g.replayed_before END
+                    CASE WHEN g.grant_at IS NULL THEN (SELECT r.last_at FROM reuse(l.session_id, (a.call).client) AS r)
+                        ELSE g.replayed_before END
                     >= coalesce((a.call).auth_time, '-infinity'), false) AS is_needed
                 OFFSET 0) AS later
             -- BETWEEN tells the planner to expect few calls, so that it uses the keys.
@@ -2101,16 +2103,6 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.replayed_at(p_session_id uuid, p_client text) RETURNS timestamp with time zone
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN (
-        SELECT max(g.revoked_at) FROM sso_grant g
-        WHERE g.session_id = p_session_id AND g.client_id = p_client AND g.revoke_reason = 'refresh_token_reused');
-END
-$$;
-
 CREATE FUNCTION native_sso.require_reason(p_why text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     AS $$
@@ -2163,6 +2155,13 @@ BEGIN
     END IF;
     RETURN ROW ('kept', v_row.answer)::code_claim;
 END
+$$;
+
+CREATE FUNCTION native_sso.reuse(p_session_id uuid, p_client text) RETURNS TABLE(last_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT max(g.revoked_at) FROM sso_grant g
+    WHERE g.session_id = p_session_id AND g.client_id = p_client AND g.revoke_reason = 'refresh_token_reused'
 $$;
 
 CREATE FUNCTION native_sso.revoke_grant(p_misuse native_sso.refresh_misuse, p_now timestamp with time zone) RETURNS boolean
@@ -3881,12 +3880,12 @@ GRANT ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid bytea, p_
 REVOKE ALL ON FUNCTION native_sso.registry_size(OUT sessions bigint, OUT grants bigint, OUT swept_at bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.registry_size(OUT sessions bigint, OUT grants bigint, OUT swept_at bigint) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.replayed_at(p_session_id uuid, p_client text) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION native_sso.require_reason(p_why text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea, p_proof_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea, p_proof_seconds bigint) TO native_sso_broker;
+
+REVOKE ALL ON FUNCTION native_sso.reuse(p_session_id uuid, p_client text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.revoke_grant(p_misuse native_sso.refresh_misuse, p_now timestamp with time zone) FROM PUBLIC;
 

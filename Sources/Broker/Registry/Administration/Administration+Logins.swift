@@ -38,7 +38,10 @@ enum LoginStatements {
         SELECT s.session_id, s.issuer::text, s.idp_issuer::text, s.subject::text, s.profile::text, s.source_client_id,
             s.ended_at, s.expires_at, s.last_used_at, s.iat_after, s.auth_time_after, s.auth_time, s.acr, s.amr,
             coalesce(s.issued_at, s.created_at), s.end_reason, d.blocked_at, o.disabled_at, d.pinned_keys ->> $2,
-            coalesce(CASE WHEN g.grant_id IS NULL THEN native_sso.replayed_at(s.session_id, $2) ELSE g.replayed_before END
+            coalesce(CASE WHEN g.grant_id IS NULL THEN (
+                    SELECT max(r.revoked_at) FROM native_sso.sso_grant r
+                    WHERE r.session_id = s.session_id AND r.client_id = $2 AND r.revoke_reason = 'refresh_token_reused')
+                ELSE g.replayed_before END
                 >= coalesce(s.auth_time, '-infinity'), false),
             g.grant_id, g.expires_at, g.revoked_at, g.revoke_reason
         FROM native_sso.session s
