@@ -368,7 +368,7 @@ BEGIN
         SELECT k.grant_id, k.session_id, (k.call).client, (k.call).source_client, (k.call).device, 1, p_now, (k.call).scope,
             (k.call).audiences, (k.call).auth_time, (k.call).acr, (k.call).amr, (k.call).jkt, p_now, k.grant_expires_at,
             CASE WHEN k.session_id <> (k.call).session_id
-                THEN (SELECT r.last_at FROM reuse(k.session_id, (k.call).client) AS r) END, (k.call).claims
+                THEN (SELECT e.last_at FROM reuse(k.session_id, (k.call).client) AS e) END, (k.call).claims
         FROM begun k
         WHERE k.session_id <> (k.call).session_id OR k.session_id = ANY (v_sessions)
         ON CONFLICT DO NOTHING
@@ -892,7 +892,7 @@ BEGIN
             -- After reuse of a refresh token the thief may have this id_token, too. Only a later login gets a grant.
             CROSS JOIN LATERAL (
                 SELECT r.in_order AND l.session_id IS NOT NULL AND l.died_at IS NULL AND coalesce(
-                    CASE WHEN g.grant_at IS NULL THEN (SELECT r.last_at FROM reuse(l.session_id, (a.call).client) AS r)
+                    CASE WHEN g.grant_at IS NULL THEN (SELECT e.last_at FROM reuse(l.session_id, (a.call).client) AS e)
                         ELSE g.replayed_before END
                     >= coalesce((a.call).auth_time, '-infinity'), false) AS is_needed
                 OFFSET 0) AS later

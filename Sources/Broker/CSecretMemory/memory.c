@@ -5,20 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static _Thread_local int is_secret;
+static _Thread_local int uses_secure_heap;
 
 void csecretmemory_begin(void) {
-    is_secret = 1;
+    uses_secure_heap = 1;
 }
 
 void csecretmemory_end(void) {
-    is_secret = 0;
+    uses_secure_heap = 0;
 }
 
-// A program that defines these three gives BoringSSL all its memory: crypto/mem.cc there. They may not call BoringSSL.
+__attribute__((noinline)) void csecretmemory_wipe_stack(void) {
+    char dead[8 << 10];
+    explicit_bzero(dead, sizeof dead);
+}
+
+// A program that defines these three functions gives BoringSSL all its memory: crypto/mem.cc there. Any thread may free what
+// another allocated. These functions may not call BoringSSL.
 
 void *OPENSSL_memory_alloc(size_t count) {
-    return is_secret ? OPENSSL_secure_malloc(count) : malloc(count);
+    return uses_secure_heap ? OPENSSL_secure_malloc(count) : malloc(count);
 }
 
 void OPENSSL_memory_free(void *start) {

@@ -2,20 +2,22 @@ import Foundation
 import JOSE
 @testable import KeyModule
 import NativeSSO
+import Synchronization
 import Testing
 
-@Suite("Where a private number lies in memory")
+@Suite("Where a private number lies in memory", .serialized)
 struct SecretMemoryTests {
-    /// The first half of the private number of ``pem``, each octet inverted, so that this constant is not it.
+    /// Of the private number of ``pem``, which begins with a zero, the next sixteen octets. Each is inverted, so that this constant
+    /// is not the number.
     private static let inverted: [UInt8] = [
-        0x14, 0x28, 0xb6, 0xf7, 0xdb, 0x64, 0x63, 0xbc, 0xac, 0x82, 0xb2, 0xe9, 0x32, 0xd4, 0x45, 0x65,
+        0x1e, 0x0f, 0x4c, 0xba, 0x8d, 0x38, 0x92, 0xac, 0x3e, 0x1e, 0x6a, 0x14, 0xcd, 0x2c, 0x7d, 0xef,
     ]
 
     private static let pem = """
         -----BEGIN PRIVATE KEY-----
-        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg69dJCCSbnENTfU0W
-        zSu6mu3yik/W+hyNqNBNINgs3XahRANCAAQvk9vnaK1Lkg37wLbIOCQ5fekI9ZGc
-        xg/wl4t21Qirh24bbRdZxeaLl3mG9Rms1e5F6uWXor1tXTTJDh63mY2K
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgAOHws0Vyx21TweGV
+        6zLTghCkxb9+OzvQ7hbu96mVy+OhRANCAAQpfZlrqRWNl7uY/UnNi2Ck4TFD4p+A
+        Qq2L41fjmi3cEBhvzyNentqwSSBMgzsVf6ILGuiwNnOkzifRgJ7IgKWZ
         -----END PRIVATE KEY-----
 
         """
@@ -89,14 +91,47 @@ struct SecretMemoryTests {
         for block in blocks { block.deallocate() }
     }
 
-    @Test(arguments: [false, true])
-    func `it lies in the locked heap only`(isOpenSSL: Bool) async throws {
-        let read = try PrivateKeyPEM.decode(try SecureBytes(Self.pem))
-        let key: any SigningKey = isOpenSSL ? try EVPSigningKey(read, algorithm: .es256) : try P256SigningKey(read)
-        // On the thread that freed it.
-        Self.overwriteFreeMemory()
+    /// Runs `work` on a thread that then waits, so that nothing overwrites what `work` left on its stack. Counts the copies.
+    private static func copies<Made: Sendable>(
+        after work: @escaping @Sendable () throws -> Made
+    ) throws -> (found: Int, made: Made) {
+        let (isDone, isSeen) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let made = Mutex<Result<Made, any Error>?>(nil)
+        Thread.detachNewThread {
+            let result = Result(catching: work)
+            made.withLock { $0 = result }
+            isDone.signal()
+            isSeen.wait()
+        }
+        isDone.wait()
+        defer { isSeen.signal() }
+        return (try copies(), try #require(made.withLock { $0 }).get())
+    }
+
+    @Test func `it lies in the locked heap only, whether a key was loaded or has signed`() async throws {
+        let message = Array("message".utf8)
+        let (found, (key, signature)) = try Self.copies {
+            let read = try PrivateKeyPEM.decode(try SecureBytes(Self.pem))
+            Self.overwriteFreeMemory()
+            let key = try P256SigningKey(read)
+            return (key, key.beginSignature(over: message))
+        }
+        #expect(found == 0)
+        #expect(key.publicKey.verifies(try await signature.result.get(), of: message, algorithm: .es256))
+    }
+
+    @Test func `OpenSSL signs with the same key`() async throws {
+        let key = try EVPSigningKey(try PrivateKeyPEM.decode(try SecureBytes(Self.pem)), algorithm: .es256)
         let message = Array("message".utf8)
         #expect(key.publicKey.verifies(try await key.signature(over: message), of: message, algorithm: .es256))
-        #expect(try Self.copies() == 0)
+    }
+
+    @Test func `a copy elsewhere is found`() throws {
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.inverted.count, alignment: 1)
+        defer { copy.deallocate() }
+        for (index, octet) in Self.inverted.enumerated() { copy[index] = ~octet }
+        let found = try Self.copies()
+        copy.initializeMemory(as: UInt8.self, repeating: 0)
+        #expect(try Self.copies() == found - 1)
     }
 }

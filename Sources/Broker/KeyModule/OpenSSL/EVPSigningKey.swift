@@ -5,8 +5,8 @@ import StrictCoding
 
 /// A signing key in this process.
 ///
-/// It signs on the caller's thread, even an event loop. It computes without I/O or locks: about 20 µs for ES256 and
-/// 260 µs for RS256. A separate thread would only add two context switches.
+/// It signs on the caller's thread, even an event loop. It computes without I/O or locks: about 260 µs for RS256. A separate
+/// thread would only add two context switches.
 ///
 /// `@unchecked Sendable`: `template` is set up once and then only copied; each signature uses its own copy. A copy
 /// costs a tenth less than a new context, and unlike a shared context it needs no lock.

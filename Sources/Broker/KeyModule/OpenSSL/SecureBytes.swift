@@ -54,9 +54,9 @@ import Glibc
     }
 }
 
-/// The process's secure heap. OpenSSL also stores the private numbers of decoded keys there.
+/// The process's secure heap. The private numbers of decoded keys lie there, too.
 enum SecureHeap {
-    /// Enough for several hundred keys and the intermediate values of concurrent signatures. A service may lock 8 MiB
+    /// Enough for several hundred keys and the intermediate values of OpenSSL's signatures. A service may lock 8 MiB
     /// by default, but only 64 KiB on older systems: there the heap exists but is not locked.
     private static let octets = 256 << 10
     private static let smallestBlock = 32
