@@ -108,7 +108,7 @@ struct SecretMemoryTests {
         return (try copies(), try #require(made.withLock { $0 }).get())
     }
 
-    @Test func `it lies in the locked heap only, whether a key was loaded or has signed`() async throws {
+    @Test func `it lies in the locked heap only, when a key was loaded and has signed`() async throws {
         let message = Array("message".utf8)
         let (found, (key, signature)) = try Self.copies {
             let read = try PrivateKeyPEM.decode(try SecureBytes(Self.pem))

@@ -1,4 +1,3 @@
-import COpenSSL
 import CSecretMemory
 import Crypto
 import JOSE
