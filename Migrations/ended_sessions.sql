@@ -6,12 +6,12 @@ SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso, pg_temp;
 
 -- Gives positions to the ends that have none, and answers the last position. One caller at a time gives them, and only to committed
--- rows: whoever has seen a position has seen all before it. The number 7017280452245743466 is arbitrary and belongs to this schema.
+-- rows: whoever has seen a position has seen all before it. The number 7017280452245743467 is arbitrary and belongs to this schema.
 CREATE OR REPLACE FUNCTION number_ends() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 BEGIN
     IF EXISTS (SELECT FROM ended_session e WHERE e.position IS NULL)
-        AND pg_try_advisory_xact_lock(7017280452245743466)
+        AND pg_try_advisory_xact_lock(7017280452245743467)
     THEN
         UPDATE ended_session e SET position = nextval('ended_session_number')
         WHERE e.session_id IN (SELECT n.session_id FROM ended_session n WHERE n.position IS NULL LIMIT 10000);

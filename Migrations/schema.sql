@@ -1611,7 +1611,7 @@ CREATE FUNCTION native_sso.number_ends() RETURNS bigint
     AS $$
 BEGIN
     IF EXISTS (SELECT FROM ended_session e WHERE e.position IS NULL)
-        AND pg_try_advisory_xact_lock(7017280452245743466)
+        AND pg_try_advisory_xact_lock(7017280452245743467)
     THEN
         UPDATE ended_session e SET position = nextval('ended_session_number')
         WHERE e.session_id IN (SELECT n.session_id FROM ended_session n WHERE n.position IS NULL LIMIT 10000);

@@ -133,6 +133,21 @@ import Testing
         }
     }
 
+    /// A long seal of the audit delays no end: each has its own lock.
+    @Test func anEndWhileTheAuditIsSealed() async throws {
+        try await TestDatabase.withFixture { database in
+            let (_, sessions) = try await Self.world(database)
+            try await Self.end(sessions[0], in: database)
+            let delivered = try await database.holding(untilItReturns: true) { transaction throws(PostgresError) in
+                let isLocked = try transaction.query(Statement("SELECT native_sso.try_seal()")).first?.bool(0)
+                #expect(isLocked == true)
+            } _: {
+                try await Self.poll(database)
+            }.value
+            #expect(delivered == sessions)
+        }
+    }
+
     /// An end that commits after a later one was delivered is not passed over.
     @Test func anEndThatCommitsLate() async throws {
         try await TestDatabase.withFixture { database in
