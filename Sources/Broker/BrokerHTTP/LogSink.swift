@@ -77,8 +77,7 @@ package final class LogSink: Sendable {
         while true {
             let lines = state.withLock { state -> [UInt8] in
                 if state.buffer.isEmpty { state.isWriterDue = false }
-                defer { state.buffer = [] }
-                return state.buffer
+                return exchange(&state.buffer, with: [])
             }
             if lines.isEmpty { return }
             let lost = write(lines)

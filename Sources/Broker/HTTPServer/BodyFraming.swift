@@ -26,10 +26,7 @@ final class BodyFraming {
     }
 
     /// The kind announced since the last call.
-    func take() -> Kind? {
-        defer { announced = nil }
-        return announced
-    }
+    func take() -> Kind? { announced.take() }
 }
 
 /// Passes octets to the parser one head or body at a time, and checks chunked bodies first.

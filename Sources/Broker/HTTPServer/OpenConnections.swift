@@ -14,9 +14,7 @@ final class OpenConnections: Sendable {
 
         /// The waiting task's continuation, once no connection is left.
         mutating func takeContinuation() -> CheckedContinuation<Void, Never>? {
-            guard connections.isEmpty else { return nil }
-            defer { whenEnded = nil }
-            return whenEnded
+            connections.isEmpty ? whenEnded.take() : nil
         }
     }
 

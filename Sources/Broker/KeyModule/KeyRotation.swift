@@ -150,7 +150,7 @@ extension KeyRecord {
             publishedAt: state == .published ? now : publishedAt,
             activatedAt: state == .active ? now : activatedAt,
             retiredAt: state == .retired ? now : retiredAt,
-            removedAt: state == .removed ? now : removedAt, suspendedAt: suspendedAt, replica: replica)
+            suspendedAt: suspendedAt, replica: replica)
     }
 }
 

@@ -7,10 +7,12 @@ package import PostgresClient
 /// If it is killed, every file is either applied completely or not at all, and it can run again. If several run at
 /// once, only one applies each file.
 package struct Migrator: Sendable {
+    /// The time limit per file.
+    private static let limit: Duration = .seconds(3600)
+
     private let configuration: PostgresConfiguration
     let migrations: [Migration]
     private let patience: Duration
-    private let limit: Duration
     let lockTimeout: Duration
     private let onEvent: @Sendable (ConnectionEvent) -> Void
 
@@ -18,14 +20,12 @@ package struct Migrator: Sendable {
     ///   - configuration: A role that may create roles and, in this database, a schema. The migrator replaces the
     ///     pool size and the timeouts.
     ///   - patience: The maximum wait for another migrator.
-    ///   - limit: The time limit per file.
     ///   - lockTimeout: The longest wait for a lock. A file that locks tables in use has twice this time in all: others
     ///     wait for the tables from then on until its transaction ends.
     ///   - onEvent: Receives connection events on the connection's thread. Must not block.
     package init(
         _ configuration: PostgresConfiguration, migrations: [Migration] = Migrations.all,
-        patience: Duration = .seconds(60), limit: Duration = .seconds(3600),
-        lockTimeout: Duration = .seconds(5),
+        patience: Duration = .seconds(60), lockTimeout: Duration = .seconds(5),
         onEvent: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
     ) {
         var configuration = configuration
@@ -35,12 +35,11 @@ package struct Migrator: Sendable {
         configuration.callDeadline = .seconds(30)
         // A migration that waits for a lock blocks all later requests for it. Then it gives up; run it again.
         configuration.lockTimeout = lockTimeout
-        configuration.statementTimeout = limit
+        configuration.statementTimeout = Self.limit
         configuration.idleInTransactionTimeout = .seconds(60)
         self.configuration = configuration
         self.migrations = migrations
         self.patience = patience
-        self.limit = limit
         self.lockTimeout = lockTimeout
         self.onEvent = onEvent
     }
@@ -129,7 +128,7 @@ package struct Migrator: Sendable {
     /// False if another migrator has applied it in the meantime.
     private func apply(_ migration: Migration, _ pool: ConnectionPool) async throws(MigratorError) -> Bool {
         let deadline = ContinuousClock.now + patience
-        let limit = migration.locks != nil ? min(limit, lockTimeout * 2) : limit
+        let limit = migration.locks != nil ? min(Self.limit, lockTimeout * 2) : Self.limit
         while true {
             let step: Step
             do throws(PostgresError) {

@@ -45,7 +45,7 @@ package func refusal(_ asked: Rotation, _ family: FamilyFacts, at now: UnixTime)
     if !family.clientIsEnabled { return .clientDisabled }
     if !family.sharesLogin { return .sharingEnded }
     if let death = family.session.refusal(idleLimit: asked.lifetimes.sessionIdle, at: now) {
-        return RefreshRefusal(death)
+        return death.among(.sessionEnded, .sessionExpired, .sessionIdle)
     }
     if family.deviceIsBlocked { return .deviceBlocked }
     if let resource = asked.request.resource, !family.audiences.contains(where: resource.hasSameOctets) {
@@ -96,16 +96,6 @@ extension Rotation {
     fileprivate func allowedScope(in family: FamilyFacts) -> Scope {
         let allowed = request.client.allowedScope
         return family.scopeCeiling.map(allowed.intersection) ?? allowed
-    }
-}
-
-extension RefreshRefusal {
-    init(_ death: SessionDeath) {
-        switch death {
-        case .ended: self = .sessionEnded
-        case .expired: self = .sessionExpired
-        case .idle: self = .sessionIdle
-        }
     }
 }
 

@@ -19,9 +19,8 @@ public enum Hexadecimal {
         var high: UInt8?
         for character in text {
             guard let value = value(character) else { return nil }
-            if let first = high {
+            if let first = high.take() {
                 bytes.append(first << 4 | value)
-                high = nil
             } else {
                 high = value
             }

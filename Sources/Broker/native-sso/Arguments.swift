@@ -61,8 +61,6 @@ extension Client.Grant: ExpressibleByArgument {
     package init?(argument: String) {
         self.init(rawValue: argument.hasSameOctets(as: "token-exchange") ? Self.tokenExchange.rawValue : argument)
     }
-
-    package var defaultValueDescription: String { rawValue }
 }
 
 /// Of a key that signs tokens.

@@ -13,24 +13,20 @@ package final class ProviderKeys: Sendable {
     package struct Settings: Sendable {
         /// The time between two background fetches; at least 30 s.
         package var refreshInterval: Duration
-        /// The minimum time between two fetches caused by tokens.
-        package var coolDown: Duration
-        /// How long a key set stays in use after its last fetch.
-        package var longestOutage: Duration
         /// Whether a retired key still verifies subject tokens issued in its life. If not, removal from the key set
         /// revokes a key within ``refreshInterval`` on every broker.
         package var honoursRetiredKeys: Bool
 
-        package init(
-            refreshInterval: Duration = .seconds(300), coolDown: Duration = .seconds(30),
-            longestOutage: Duration = .seconds(24 * 3600), honoursRetiredKeys: Bool = true
-        ) {
+        package init(refreshInterval: Duration = .seconds(300), honoursRetiredKeys: Bool = true) {
             self.refreshInterval = max(refreshInterval, .seconds(30))
-            self.coolDown = coolDown
-            self.longestOutage = longestOutage
             self.honoursRetiredKeys = honoursRetiredKeys
         }
     }
+
+    /// The minimum time between two fetches caused by tokens.
+    private static let coolDown: Duration = .seconds(30)
+    /// How long a key set stays in use after its last fetch.
+    private static let longestOutage: Duration = .seconds(24 * 3600)
 
     package let issuer: Issuer
     let settings: Settings
@@ -96,11 +92,7 @@ package final class ProviderKeys: Sendable {
     package func run() async {
         var failures = 0
         while !Task.isCancelled {
-            let begun = state.withLock { state in
-                defer { state.begun = nil }
-                return state.begun
-            }
-            if let begun { await begun.value } else { await refresh() }
+            if let begun = state.withLock({ $0.begun.take() }) { await begun.value } else { await refresh() }
             failures = snapshot.failure == nil ? 0 : failures + 1
             do { try await sleep(delay(afterFailures: failures)) } catch { return }
         }
@@ -130,7 +122,7 @@ package final class ProviderKeys: Sendable {
 
     /// Whether `snapshot` may be used: its key set is not older than the longest outage, and the archive was read.
     func isUsable(_ snapshot: KeySnapshot) -> Bool {
-        snapshot.current != nil && snapshot.isArchiveRead && elapsed() - snapshot.fetchedAt <= settings.longestOutage
+        snapshot.current != nil && snapshot.isArchiveRead && elapsed() - snapshot.fetchedAt <= Self.longestOutage
     }
 
     /// How far a token's `iat` may lie outside its key's recorded life: a key is seen only every
@@ -141,7 +133,7 @@ package final class ProviderKeys: Sendable {
     /// last is old enough.
     func snapshotAfterMiss() async -> KeySnapshot {
         let task = state.withLock { state -> Task<Void, Never>? in
-            if let lastAttempt = state.lastAttempt, state.refresh == nil, elapsed() - lastAttempt < settings.coolDown {
+            if let lastAttempt = state.lastAttempt, state.refresh == nil, elapsed() - lastAttempt < Self.coolDown {
                 return nil
             }
             return begin(&state)

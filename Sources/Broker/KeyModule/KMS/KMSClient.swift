@@ -73,10 +73,7 @@ package final class KMSClient: Sendable {
                 var again = error.isTransient
                 if case .wrongCredentials = error {
                     // They may have been renewed.
-                    let refused = credentials.withLock { held in
-                        defer { held = nil }
-                        return held
-                    }
+                    let refused = credentials.withLock { $0.take() }
                     again = attempts == 1 && (try? settings.credentials()) != refused
                 }
                 guard again, attempts < Self.mostAttempts, .now + pause < end else { throw .kms(error) }

@@ -4,8 +4,8 @@ import COpenSSL
 enum PrivateKeyPEM {
     static func decode(_ text: SecureBytes, _ passphrase: SecureBytes? = nil) throws(KeyFileDefect) -> EVPKey {
         unsafe try text.withUnsafeBytes { text throws(KeyFileDefect) in
+            defer { ERR_clear_error() }
             guard let bio = unsafe BIO_new_mem_buf(text.baseAddress, Int32(clamping: text.count)) else {
-                ERR_clear_error()
                 throw .unreadablePEM
             }
             defer { unsafe BIO_free(bio) }
@@ -26,7 +26,6 @@ enum PrivateKeyPEM {
         var der: UnsafeMutablePointer<UInt8>?
         var count = 0
         guard unsafe PEM_read_bio_ex(bio, &label, &header, &der, &count, UInt32(PEM_FLAG_SECURE)) == 1 else {
-            ERR_clear_error()
             throw .unreadablePEM
         }
         defer {
@@ -49,20 +48,14 @@ enum PrivateKeyPEM {
 
     private static func decode(_ der: UnsafePointer<UInt8>, _ count: Int) throws(KeyFileDefect) -> EVPKey {
         var next: UnsafePointer<UInt8>? = unsafe der
-        guard let info = unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, &next, count) else {
-            ERR_clear_error()
-            throw .unreadablePEM
-        }
+        guard let info = unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, &next, count) else { throw .unreadablePEM }
         defer { unsafe PKCS8_PRIV_KEY_INFO_free(info) }
         guard unsafe next == der + count else { throw .unreadablePEM }
         return unsafe try key(info)
     }
 
     private static func key(_ info: OpaquePointer) throws(KeyFileDefect) -> EVPKey {
-        guard let key = unsafe EVP_PKCS82PKEY(info) else {
-            ERR_clear_error()
-            throw .unreadablePEM
-        }
+        guard let key = unsafe EVP_PKCS82PKEY(info) else { throw .unreadablePEM }
         return unsafe EVPKey(owning: key)
     }
 
@@ -71,20 +64,14 @@ enum PrivateKeyPEM {
         _ der: UnsafePointer<UInt8>, _ count: Int, _ passphrase: SecureBytes
     ) throws(KeyFileDefect) -> EVPKey {
         var next: UnsafePointer<UInt8>? = unsafe der
-        guard let sealed = unsafe d2i_X509_SIG(nil, &next, count) else {
-            ERR_clear_error()
-            throw .unreadablePEM
-        }
+        guard let sealed = unsafe d2i_X509_SIG(nil, &next, count) else { throw .unreadablePEM }
         defer { unsafe X509_SIG_free(sealed) }
         guard unsafe next == der + count else { throw .unreadablePEM }
         let info = unsafe passphrase.withUnsafeBytes { secret in
             unsafe PKCS8_decrypt(
                 sealed, secret.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(clamping: secret.count))
         }
-        guard let info = unsafe info else {
-            ERR_clear_error()
-            throw .wrongPassphrase
-        }
+        guard let info = unsafe info else { throw .wrongPassphrase }
         defer { unsafe PKCS8_PRIV_KEY_INFO_free(info) }
         return unsafe try key(info)
     }

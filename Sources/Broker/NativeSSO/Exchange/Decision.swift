@@ -54,7 +54,7 @@ private func sessionRefusal(_ asked: Admission, _ facts: AdmissionFacts) -> Exch
     let begins =
         counts && asked.checks.firstSightRefusal == nil
         && session.makesRoom(for: asked.idToken, after: death, idleLimit: asked.checks.idleLimit)
-    guard begins else { return ExchangeRefusal(death) }
+    guard begins else { return death.among(.sessionEnded, .sessionExpired, .sessionIdle) }
     return facts.accountIsDisabled ? .accountDisabled : nil
 }
 
@@ -68,16 +68,6 @@ private func deviceRefusal(_ asked: Admission, _ facts: AdmissionFacts) -> Excha
 private func ceilingRefusal(_ asked: Admission, _ facts: AdmissionFacts) -> ExchangeRefusal? {
     guard let ceiling = facts.target?.scopeCeiling else { return nil }
     return asked.checks.scope.isSubset(of: ceiling) ? nil : .scopeExceedsMember
-}
-
-extension ExchangeRefusal {
-    init(_ death: SessionDeath) {
-        switch death {
-        case .ended: self = .sessionEnded
-        case .expired: self = .sessionExpired
-        case .idle: self = .sessionIdle
-        }
-    }
 }
 
 /// Why an exchange is refused. `BrokerHTTP` has the table: reason, answer, cause and remedy of each case.
@@ -140,6 +130,15 @@ package enum SessionDeath: Sendable, Hashable {
     case expired
     /// No app used it for longer than the idle limit.
     case idle
+
+    /// The one of three refusals that fits.
+    func among<Refusal>(_ ended: Refusal, _ expired: Refusal, _ idle: Refusal) -> Refusal {
+        switch self {
+        case .ended: ended
+        case .expired: expired
+        case .idle: idle
+        }
+    }
 }
 
 extension SessionFacts {

@@ -30,14 +30,12 @@ package protocol CodeRegister: Sendable {
 package struct CodeName: Hashable, Sendable {
     /// 32 octets.
     package let octets: [UInt8]
-    package init(octets: [UInt8]) { self.octets = octets }
 }
 
 /// Identifies all values that a repeated request must share with the first.
 package struct CodeBinding: Hashable, Sendable {
     /// 32 octets.
     package let octets: [UInt8]
-    package init(octets: [UInt8]) { self.octets = octets }
 }
 
 /// A request to relay a code.

@@ -78,7 +78,6 @@ package struct KeyRecord: Sendable, Hashable {
     package let publishedAt: UnixTime?
     package let activatedAt: UnixTime?
     package let retiredAt: UnixTime?
-    package let removedAt: UnixTime?
     /// Since when an operator keeps it from signing; `nil`: it may sign.
     package let suspendedAt: UnixTime?
     /// The name of the brokers that have the private part of this signing key; `nil`: all of them.
@@ -87,7 +86,7 @@ package struct KeyRecord: Sendable, Hashable {
     package init(
         kid: String, use: KeyUse, algorithm: KeyAlgorithm, reference: String, publicJWK: String?, state: KeyState,
         createdAt: UnixTime, publishedAt: UnixTime? = nil, activatedAt: UnixTime? = nil, retiredAt: UnixTime? = nil,
-        removedAt: UnixTime? = nil, suspendedAt: UnixTime? = nil, replica: String? = nil
+        suspendedAt: UnixTime? = nil, replica: String? = nil
     ) {
         self.kid = kid
         self.use = use
@@ -99,7 +98,6 @@ package struct KeyRecord: Sendable, Hashable {
         self.publishedAt = publishedAt
         self.activatedAt = activatedAt
         self.retiredAt = retiredAt
-        self.removedAt = removedAt
         self.suspendedAt = suspendedAt
         self.replica = replica
     }

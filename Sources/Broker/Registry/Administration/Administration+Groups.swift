@@ -7,19 +7,8 @@ package struct SharingGroup: Sendable, Hashable {
         package let client: ClientID
         package let role: Membership.Role
         package let scopeCeiling: Scope?
-        package let handoff: Membership.Handoff?
-        package let handoffOrigins: [WebOrigin]
-
-        package init(
-            client: ClientID, role: Membership.Role, scopeCeiling: Scope?, handoff: Membership.Handoff? = nil,
-            handoffOrigins: [WebOrigin] = []
-        ) {
-            self.client = client
-            self.role = role
-            self.scopeCeiling = scopeCeiling
-            self.handoff = handoff
-            self.handoffOrigins = handoffOrigins
-        }
+        package var handoff: Membership.Handoff?
+        package var handoffOrigins: [WebOrigin] = []
     }
 
     /// A change to a setting of a member.

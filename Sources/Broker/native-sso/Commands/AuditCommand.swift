@@ -126,7 +126,7 @@ extension AuditRecord {
 }
 
 /// An instant on the command line.
-enum Moment: ExpressibleByArgument, CustomStringConvertible {
+enum Moment: ExpressibleByArgument {
     case instant(UnixTime)
     case ago(Seconds)
 
@@ -154,13 +154,6 @@ enum Moment: ExpressibleByArgument, CustomStringConvertible {
 
     func timestamp(_ now: UnixTime) -> PostgresTimestamp {
         PostgresTimestamp(microseconds: instant(now).seconds * 1_000_000)
-    }
-
-    var description: String {
-        switch self {
-        case .instant(let instant): instant.rfc3339
-        case .ago(let span): span.description
-        }
     }
 }
 

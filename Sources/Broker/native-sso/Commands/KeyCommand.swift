@@ -43,36 +43,30 @@ struct KeyListCommand: AsyncParsableCommand {
     }
 
     /// The key files of this machine, as far as this user can read them.
-    private enum Files {
-        /// They belong to another user, who may be the broker's.
-        case ofAnotherUser(UInt32, path: String)
-        case seen([KeySet.Problem])
+    private struct Files {
+        /// `nil`: they belong to another user, who may be the broker's.
+        let problems: [KeySet.Problem]?
+        let warnings: [String]
 
         init(_ records: [KeyRecord], of replica: String?, _ provider: any KeyProvider) async {
             do throws(KeyError) {
                 try provider.check()
             } catch .file(let path, .wrongOwner(let uid, _)) where uid != 0 {
-                self = .ofAnotherUser(uid, path: path)
+                problems = nil
+                warnings = [
+                    "\(path) belongs to user \(uid): whether the keys are usable cannot be judged from this account"
+                ]
                 return
             } catch {
                 // The key set below reports it for each key.
             }
-            self = .seen(await KeySet(records, of: replica, from: provider).problems)
+            let found = await KeySet(records, of: replica, from: provider).problems
+            problems = found
+            warnings = found.map(\.description)
         }
 
         func isUsable(_ record: KeyRecord) -> Cell {
-            switch self {
-            case .ofAnotherUser: .none
-            case .seen(let problems): .flag(!problems.contains { $0.kid == record.kid })
-            }
-        }
-
-        var warnings: [String] {
-            switch self {
-            case .ofAnotherUser(let uid, let path):
-                ["\(path) belongs to user \(uid): whether the keys are usable cannot be judged from this account"]
-            case .seen(let problems): problems.map(\.description)
-            }
+            problems.map { problems in .flag(!problems.contains { $0.kid == record.kid }) } ?? .none
         }
     }
 }

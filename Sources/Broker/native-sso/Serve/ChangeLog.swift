@@ -11,10 +11,7 @@ final class ChangeLog: Sendable {
 
     /// - Parameter new: The current problem; `nil`: none.
     func note(_ new: String?, level: Logger.Level = .warning, _ message: Logger.Message) {
-        let old = problem.withLock { problem in
-            defer { problem = new }
-            return problem
-        }
+        let old = problem.withLock { exchange(&$0, with: new) }
         guard old != new else { return }
         if let new {
             logger.log(level: level, message, metadata: ["problem": .string(new)])

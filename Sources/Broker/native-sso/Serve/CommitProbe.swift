@@ -35,11 +35,7 @@ final class CommitProbe: Sendable {
     func begin() { begun.withLock { $0 = Task { await probe() } } }
 
     func run() async {
-        let begun = begun.withLock { begun in
-            defer { begun = nil }
-            return begun
-        }
-        if let begun { await begun.value } else { await probe() }
+        if let begun = begun.withLock({ $0.take() }) { await begun.value } else { await probe() }
     }
 
     private func probe() async {

@@ -81,10 +81,7 @@ final class EndLog: Sendable {
         init(_ continuation: CheckedContinuation<String?, Never>) { waiting = Mutex(continuation) }
 
         func give(_ problem: String?) {
-            waiting.withLock { waiting in
-                defer { waiting = nil }
-                return waiting
-            }?.resume(returning: problem)
+            waiting.withLock { $0.take() }?.resume(returning: problem)
         }
     }
 
