@@ -29,7 +29,6 @@ extension Target.Dependency {
     static let hummingbirdTesting: Self = .product(
         name: "HummingbirdTesting", package: "hummingbird", condition: forPrograms)
     static let httpTypes: Self = .product(name: "HTTPTypes", package: "swift-http-types", condition: forAPIs)
-    static let jwtKit: Self = .product(name: "JWTKit", package: "jwt-kit", condition: forPrograms)
     static let logging: Self = .product(name: "Logging", package: "swift-log", condition: forPrograms)
     static let nioConcurrencyHelpers: Self = .product(
         name: "NIOConcurrencyHelpers", package: "swift-nio", condition: forAPIs)
@@ -90,8 +89,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
-        // Tests only: an independent JWT implementation to compare with.
-        .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
     ],
     targets: [
         // The broker.
@@ -224,7 +221,8 @@ let package = Package(
         .target(
             name: "BrokerTesting",
             dependencies: [
-                "NativeSSO", "JOSE", "StrictCoding", .crypto, .cryptoExtras, .nioCore, .nioPosix, .nioHPACK, .nioSSL,
+                "ChildProcesses", "NativeSSO", "JOSE", "StrictCoding", .crypto, .cryptoExtras, .nioCore, .nioPosix,
+                .nioHPACK, .nioSSL,
             ], path: "Sources/Development/BrokerTesting",
             swiftSettings: strict),
         // Imports Testing: for test targets alone.
@@ -314,7 +312,6 @@ let package = Package(
             dependencies: [
                 "KeyModule", "BrokerHarness", "BrokerTesting", "ChildProcesses", "NativeSSO", "JOSE", "StrictCoding",
                 .crypto,
-                .jwtKit,
             ],
             path: "Tests/Broker/KeyModuleTests",
             swiftSettings: strict),
@@ -333,7 +330,7 @@ let package = Package(
             ], path: "Tests/Broker/BrokerHTTPTests",
             swiftSettings: strict),
         .testTarget(
-            name: "JOSETests", dependencies: ["JOSE", "ChildProcesses", "StrictCoding", "BrokerTesting", .jwtKit],
+            name: "JOSETests", dependencies: ["JOSE", "ChildProcesses", "StrictCoding", "BrokerTesting"],
             path: "Tests/Broker/JOSETests",
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(

@@ -30,7 +30,7 @@ struct PackageArrowTests {
         "DevelopmentIdP": ["JOSE", "OAuthWire", "StrictCoding"],
         "ChildProcesses": [],
         "PrivateCluster": ["ChildProcesses"],
-        "BrokerTesting": ["NativeSSO", "JOSE", "StrictCoding"],
+        "BrokerTesting": ["ChildProcesses", "NativeSSO", "JOSE", "StrictCoding"],
         "RegistryConformance": ["NativeSSO", "BrokerTesting"],
         "CLibPQ": [], "COpenSSL": [], "CPKCS11": [], "CProcess": [], "CSecretMemory": [],
         "CSignatureLoop": [], "CYAML": [],
