@@ -3,6 +3,7 @@ package import Foundation
 import JOSE
 package import PrivateCluster
 import StrictCoding
+import Synchronization
 
 /// A broker's database, keys and configuration, made with the broker's own commands as an operator would.
 package final class Installation: Sendable {
@@ -84,12 +85,37 @@ package final class Installation: Sendable {
 
     /// Makes the database, its schema, the role of the brokers and the keys.
     package func prepare(after previous: String? = nil) async throws {
-        try await cluster.createDatabase(database)
-        if let previous { try await command(["migrate", "up"], by: previous) }
-        try await command("migrate", "up")
+        if previous == nil, await cluster.isShared {
+            try await cluster.createDatabase(database, template: try await migratedTemplate())
+        } else {
+            try await cluster.createDatabase(database)
+            if let previous { try await command(["migrate", "up"], by: previous) }
+            try await command("migrate", "up")
+        }
         try await createServiceRole()
         try await command("key", "generate", "--use", "all")
     }
+
+    /// The first installation on the shared cluster migrates a database that all of them copy.
+    private func migratedTemplate() async throws -> String {
+        let making = Self.template.withLock { making in
+            if let making { return making }
+            let new = Task {
+                let name = "installation_template"
+                try await cluster.createDatabase(name)
+                let outcome = try await run(
+                    ["migrate", "up"],
+                    environment: ["NATIVE_SSO_DATABASE_URL": cluster.connectionURI(database: name)])
+                guard outcome.status == 0 else { throw ManagedProcess.Failure(description: outcome.errors) }
+                return name
+            }
+            making = new
+            return new
+        }
+        return try await making.value
+    }
+
+    private static let template = Mutex<Task<String, any Error>?>(nil)
 
     /// Makes the role that the brokers connect as, unless another installation has made it.
     package func createServiceRole() async throws {
@@ -100,8 +126,10 @@ package final class Installation: Sendable {
     package func file(_ name: String) -> String { directory.appending(path: name).path }
 
     /// Writes a file that only this user reads.
-    package func write(_ text: String, to name: String) throws {
-        try Data(text.utf8).write(to: directory.appending(path: name))
+    package func write(_ text: String, to name: String) throws { try write(Data(text.utf8), to: name) }
+
+    package func write(_ octets: Data, to name: String) throws {
+        try octets.write(to: directory.appending(path: name))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file(name))
     }
 
@@ -191,6 +219,19 @@ package final class Installation: Sendable {
 }
 
 extension Installation {
+    /// Registers what a registry file describes, by command.
+    package func register(_ registryFile: String) async throws {
+        try write(registryFile, to: "registry.yaml")
+        let path = file("registry.yaml")
+        let plan = try await command("registry", "plan", path, "--json")
+        let limits = JSONLimits(depth: 8, members: 10_000, elements: 1000)
+        guard let serial = try JSONReader.parse(Array(plan.utf8), limits: limits).object?.number("serial")?.text else {
+            throw ManagedProcess.Failure(description: "registry plan showed no serial")
+        }
+        try await command(
+            "registry", "apply", path, "--serial", serial, "--execute", "--reason", "a new installation")
+    }
+
     /// Makes a secret for a client, by command.
     package func rotateSecret(of client: String) async throws -> String {
         let output = try await command("client", "secret", "rotate", client, "--json")

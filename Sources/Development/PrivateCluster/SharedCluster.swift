@@ -5,15 +5,21 @@ extension PrivateCluster {
     package static var shared: PrivateCluster {
         get async throws { try await SharedCluster.instance.cluster() }
     }
+
+    /// Whether this is ``shared``.
+    package nonisolated var isShared: Bool { get async { await SharedCluster.instance.started === self } }
 }
 
 private actor SharedCluster {
     static let instance = SharedCluster()
+    private(set) var started: PrivateCluster?
     private var starting: Task<PrivateCluster, any Error>?
 
     func cluster() async throws -> PrivateCluster {
         let task = starting ?? Task { try await PrivateCluster.start(options: .testing) }
         starting = task
-        return try await task.value
+        let cluster = try await task.value
+        started = cluster
+        return cluster
     }
 }

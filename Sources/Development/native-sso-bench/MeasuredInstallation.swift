@@ -61,23 +61,30 @@ struct MeasuredInstallation: Sendable {
         let base = installation.base
         try await cluster.server.createDatabase(name)
         try await base.command("migrate", "up")
-        for scope in SampleApps.scope.split(separator: " ") { try await base.command("scope", "add", String(scope)) }
-        try await base.command("group", "add", SampleApps.group, "--issuer", SampleApps.issuer)
-        for app in [SampleApps.source, SampleApps.targets[0], SampleApps.proving] {
-            try await installation.register(app, in: SampleApps.group)
-        }
-        try await base.command("client", "update", SampleApps.proving, "--dpop", "required")
-        // The other apps are copies of the first: two commands for each would take longer than a measurement.
-        let names = SampleApps.targets.dropFirst().map { "'\($0)'" }.joined(separator: ", ")
-        for table in ["client", "sharing_group_member"] {
-            try await cluster.sql(
+        let scope = SampleApps.scope.split(separator: " ")
+        let apps = SampleApps.targets + [SampleApps.source, SampleApps.proving]
+        try await base.register(
+            """
+            name: bench
+            scopes:
+            \(scope.map { "  - scope: \($0)\n" }.joined())
+            clients:
+            \(apps.map { app in
                 """
-                INSERT INTO native_sso.\(table)
-                SELECT (jsonb_populate_record(original, jsonb_build_object('client_id', name))).*
-                FROM native_sso.\(table) original, unnest(ARRAY[\(names)]) AS copies (name)
-                WHERE original.client_id = '\(SampleApps.targets[0])';
-                """, database: name)
-        }
+                  - client_id: \(app)
+                    audiences: [\(SampleApps.audience)]
+                    allowed_scope: [\(scope.joined(separator: ", "))]
+                    default_scope: [\(scope.joined(separator: ", "))]
+                    dpop: \(app == SampleApps.proving ? "required" : "off")
+
+                """
+            }.joined())
+            groups:
+              - group_id: \(SampleApps.group)
+                issuer: \(SampleApps.issuer)
+                members:
+            \(apps.map { "      - client_id: \($0)\n        role: both\n" }.joined())
+            """)
         return name
     }
 

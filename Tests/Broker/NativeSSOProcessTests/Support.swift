@@ -24,12 +24,26 @@ extension Installation {
     static func withSchema<Value: Sendable>(
         _ body: @Sendable (Installation) async throws -> Value
     ) async throws -> Value {
-        try await withFiles { installation in
-            try await installation.succeed("migrate", "up")
-            try await installation.succeed("key", "generate")
-            try await installation.createServiceRole()
+        let (template, keys) = try await prepared.value
+        let cluster = try await PrivateCluster.shared
+        return try await cluster.withDatabase(template: template) { database in
+            let installation = try Installation(cluster, database: database)
+            for (name, octets) in keys { try installation.write(octets, to: "keys/\(name)") }
             return try await body(installation)
         }
+    }
+
+    /// A database with schema and keys, to be copied, and the files of the keys.
+    private static let prepared = Task { () async throws -> (template: String, keys: [String: Data]) in
+        let installation = try Installation(try await PrivateCluster.shared, database: "process_tests_template")
+        try await installation.cluster.createDatabase(installation.database)
+        try await installation.command("migrate", "up")
+        try await installation.command("key", "generate")
+        try await installation.createServiceRole()
+        let directory = installation.directory.appending(path: "keys")
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+        let keys = try names.map { ($0, try Data(contentsOf: directory.appending(path: $0))) }
+        return (installation.database, Dictionary(uniqueKeysWithValues: keys))
     }
 
     /// - Parameter database: Need not exist yet.

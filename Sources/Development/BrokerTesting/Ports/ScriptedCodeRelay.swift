@@ -66,8 +66,7 @@ package final class ScriptedCodeRelay: CodeRelay {
     package func goOn() {
         let waiting = state.withLock { state in
             state.holdsRevocations = false
-            defer { state.waiting = [] }
-            return state.waiting
+            return exchange(&state.waiting, with: [])
         }
         for continuation in waiting { continuation.resume() }
     }

@@ -2,7 +2,6 @@ import BrokerHarness
 import BrokerTesting
 import Foundation
 import JOSE
-import OAuthWire
 import StrictCoding
 
 /// Material for good requests: logins, live refresh tokens, two authenticated clients, and one client with a DPoP key.
@@ -94,18 +93,12 @@ struct FuzzMaterial {
     }
 
     static func exchange(_ login: Login, _ token: String, client: String) -> [(name: String, value: String)] {
-        [
-            (Parameter.grantType, GrantType.tokenExchange.rawValue), (Parameter.clientID, client),
-            (Parameter.audience, SampleApps.issuer), (Parameter.subjectToken, token),
-            (Parameter.subjectTokenType, TokenTypeURI.idToken.rawValue), (Parameter.actorToken, login.device),
-            (Parameter.actorTokenType, TokenTypeURI.deviceID.rawValue),
-        ]
+        TokenForm.exchange(
+            token, issuer: SampleApps.issuer, device: login.device, profile: .deviceID, client: client
+        ).parameters
     }
 
     static func refresh(_ token: String, client: String = SampleApps.targets[0]) -> [(name: String, value: String)] {
-        [
-            (Parameter.grantType, GrantType.refreshToken.rawValue), (Parameter.clientID, client),
-            (Parameter.refreshToken, token),
-        ]
+        TokenForm.refresh(token, client: client).parameters
     }
 }

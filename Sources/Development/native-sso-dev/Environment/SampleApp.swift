@@ -62,33 +62,59 @@ struct SampleApp: Sendable {
     static func register(
         with installation: Installation, identityProvider issuer: String, plain: String
     ) async throws -> String {
-        for scope in defaultScope.split(separator: " ") {
-            try await installation.command("scope", "add", String(scope))
-        }
-        try await installation.command("scope", "add", consentScope, "--requires-consent")
-        try await installation.command("group", "add", group, "--issuer", issuer)
-        try await installation.command("group", "add", plainGroup, "--issuer", plain)
-        for app in all {
-            try await installation.command(
-                "client", "add", app.clientID, "--audience", SampleAPI.a.audience, SampleAPI.b.audience,
-                "--allowed-scope",
-                "\(defaultScope) \(consentScope)", "--default-scope", defaultScope, "--self-exchange")
-            guard app.sharesLogins else { continue }
-            let handoff = app.clientID == one.clientID ? ["--handoff", "bearer"] : []
-            for group in [group, plainGroup] {
-                try await installation.command(
-                    ["group", "member", "add", group, app.clientID, "--role", "both"] + handoff)
-            }
-        }
-        let webScope = "openid profile \(SampleAPI.a.scope)"
-        try await installation.command(
-            "client", "add", web.clientID, "--authentication", "client_secret_basic", "--audience",
-            SampleAPI.a.audience, "--allowed-scope", webScope, "--default-scope", webScope)
-        for group in [group, plainGroup] {
-            try await installation.command(
-                "group", "member", "add", group, web.clientID, "--role", "target", "--handoff-origin", webOrigin)
-        }
+        try await installation.register(registryFile(groups: [(group, issuer), (plainGroup, plain)]))
         return try await installation.rotateSecret(of: web.clientID)
+    }
+
+    private static func registryFile(groups: [(id: String, issuer: String)]) -> String {
+        func list(_ scope: String) -> String { "[\(scope.split(separator: " ").joined(separator: ", "))]" }
+        let webScope = list("openid profile \(SampleAPI.a.scope)")
+        let clients = all.map { app in
+            """
+              - client_id: \(app.clientID)
+                audiences: [\(SampleAPI.a.audience), \(SampleAPI.b.audience)]
+                allowed_scope: \(list("\(defaultScope) \(consentScope)"))
+                default_scope: \(list(defaultScope))
+                allows_self_exchange: true
+
+            """
+        }
+        let members = all.filter(\.sharesLogins).map { app in
+            """
+                  - client_id: \(app.clientID)
+                    role: both\(app.clientID == one.clientID ? "\n        handoff: bearer" : "")
+
+            """
+        }
+        let sharing = groups.map { group in
+            """
+              - group_id: \(group.id)
+                issuer: \(group.issuer)
+                members:
+            \(members.joined())
+                  - client_id: \(web.clientID)
+                    role: target
+                    handoff_origins: [\(webOrigin)]
+
+            """
+        }
+        let scopes = defaultScope.split(separator: " ").map { "  - scope: \($0)\n" }
+        return """
+            name: demonstration
+            scopes:
+            \(scopes.joined())
+              - scope: \(consentScope)
+                requires_consent: true
+            clients:
+            \(clients.joined())
+              - client_id: \(web.clientID)
+                authentication: client_secret_basic
+                audiences: [\(SampleAPI.a.audience)]
+                allowed_scope: \(webScope)
+                default_scope: \(webScope)
+            groups:
+            \(sharing.joined())
+            """
     }
 }
 
