@@ -66,12 +66,10 @@ struct GlossaryTests {
     /// Types, protocols and files. Other parts of a name are free: a keychain is no chain.
     @Test func namesOfTypesUseTheGlossary() throws {
         let files = try ["Sources", "Tests"].flatMap { try Repository.files(below: $0, suffix: ".swift") }
+        // Swift compiles a regex literal each time it evaluates it, so not in the loop.
+        let declaration = /\b(?:struct|class|enum|actor|protocol|typealias) ([A-Z]\w*)/
         let findings = files.flatMap { file in
-            let declared = file.lines.flatMap { line in
-                line.matches(of: /\b(?:struct|class|enum|actor|protocol|typealias) ([A-Z]\w*)/).map {
-                    String($0.output.1)
-                }
-            }
+            let declared = file.lines.flatMap { line in line.matches(of: declaration).map { String($0.output.1) } }
             let name = file.path.split(separator: "/").last?.split(separator: ".").first.map(String.init) ?? ""
             return Self.wrongTypes(among: declared + [name]).map { "\(file.path): \($0)" }
         }
@@ -83,8 +81,9 @@ struct GlossaryTests {
     ]
 
     private static func wrongTypes(among names: [String]) -> [String] {
-        names.filter { name in
-            let words = name.replacing(/([a-z])([A-Z])/, with: { "\($0.output.1) \($0.output.2)" }).lowercased()
+        let hump = /([a-z])([A-Z])/
+        return names.filter { name in
+            let words = name.replacing(hump, with: { "\($0.output.1) \($0.output.2)" }).lowercased()
             return words.split(separator: " ").contains { typeWords.contains(String($0)) }
         }
     }

@@ -30,10 +30,10 @@ struct SourceRule: Sendable, CustomTestStringConvertible {
 
     /// `path:line: name (reason)` for each line that breaks the rule.
     func violations(in files: [RepositoryFile]) -> [String] {
-        let pattern = pattern()
+        let (pattern, comment) = (pattern(), Self.comment)
         return files.filter { appliesTo($0.target) }.flatMap { file in
             file.lines.enumerated().compactMap { number, line in
-                let examined = scope == .code ? Self.code(of: line) : line
+                let examined = scope == .code ? Self.code(of: line, comment) : line
                 guard examined.firstMatch(of: pattern) != nil else { return nil }
                 return "\(file.path):\(number + 1): \(name) (\(reason))"
             }
@@ -42,8 +42,11 @@ struct SourceRule: Sendable, CustomTestStringConvertible {
 
     /// The formatter keeps a space before every trailing comment, and block comments are not allowed; so `//` after
     /// anything but a space belongs to an address in a literal.
-    static func code(of line: Substring) -> Substring {
-        guard let comment = line.firstMatch(of: /(?:^|\s)\/\/.*$/) else { return line }
+    static func code(of line: Substring, _ comment: Regex<Substring> = comment) -> Substring {
+        guard let comment = line.firstMatch(of: comment) else { return line }
         return line[..<comment.range.lowerBound]
     }
+
+    /// Swift compiles a regex literal each time it evaluates it. Make it once for many lines.
+    fileprivate static var comment: Regex<Substring> { /(?:^|\s)\/\/.*$/ }
 }
