@@ -1,8 +1,10 @@
+import BrokerTesting
+
 /// Bends inputs without any look at what they cover, and the same way every time.
 struct Mutator {
-    private var random: SplitMix64
+    private var random: SeededRandom
 
-    init(seed: UInt64) { random = SplitMix64(state: seed) }
+    init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
     /// One of `seeds` after one to four changes, of which one in eight brings in a part of another.
     mutating func mutated(_ seeds: [[UInt8]]) -> [UInt8] {
@@ -29,16 +31,4 @@ struct Mutator {
 
     /// What the grammars here are made of.
     private static let telling = Array("\0\t\r\n \"%&'+,-./0159:;<=>?@AEFZ[\\]_`aefz{|}~\u{7F}é\u{212A}".utf8)
-}
-
-private struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
-    }
 }

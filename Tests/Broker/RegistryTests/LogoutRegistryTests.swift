@@ -26,7 +26,7 @@ import Testing
             #expect(try await logouts.end(LogoutRecord.told(Self.sid("sid-1"), "one")) == 1)
             #expect(try await database.registry.rotate(world.rotation(generation: 1)).grant?.session.endedAt != nil)
             #expect(try await database.registry.admit(world.admission(number: 1)).grant == nil)
-            #expect(try await Self.live(database) == ["sid-2"])
+            #expect(try await database.liveSIDs() == ["sid-2"])
             // Already logged out: another token succeeds, and ends nothing.
             #expect(try await logouts.end(LogoutRecord.told(Self.sid("sid-1"), "two")) == 0)
             #expect(
@@ -76,7 +76,7 @@ import Testing
             try await Self.put(database, sid: "another", issuer: Self.issuer.string, subject: "another")
             let logouts = PostgresLogoutRegistry(database: database.service, batch: 2)
             #expect(try await logouts.end(LogoutRecord.told(Self.user, "one")) == 3)
-            #expect(try await Self.live(database) == ["another", "elsewhere"])
+            #expect(try await database.liveSIDs() == ["another", "elsewhere"])
         }
     }
 
@@ -87,11 +87,11 @@ import Testing
             let future = Self.now.adding(.days(1000))
             _ = try await database.registry.admit(
                 world.firstAdmission(sid: "sid-2", login: Login(authenticatedAt: future), tokenIssuedAt: future))
-            #expect(try await Self.live(database) == ["sid-1", "sid-2"])
+            #expect(try await database.liveSIDs() == ["sid-1", "sid-2"])
             let logouts = PostgresLogoutRegistry(database: database.service)
             let aMinuteLater = LogoutRecord.told(Self.user, "one", issuedAt: Self.now.adding(60))
             #expect(try await logouts.end(aMinuteLater) == 2)
-            #expect(try await Self.live(database).isEmpty)
+            #expect(try await database.liveSIDs().isEmpty)
         }
     }
 
@@ -102,7 +102,7 @@ import Testing
             let logouts = PostgresLogoutRegistry(database: database.service)
             let other = Issuer(validated: "https://other.example.com")
             #expect(try await logouts.end(LogoutRecord.told(Self.sid("sid-1"), "one", issuer: other)) == 0)
-            #expect(try await Self.live(database) == ["sid-1"])
+            #expect(try await database.liveSIDs() == ["sid-1"])
             #expect(try await logouts.end(LogoutRecord.told(Self.sid("sid-1"), "one")) == 1)
             #expect(try await logouts.end(LogoutRecord.told(Self.sid("sid-1"), "one")) == nil)
             #expect(try await logouts.end(LogoutRecord.told(Self.user, "one")) == nil)
@@ -116,7 +116,7 @@ import Testing
             let record = LogoutRecord.told(Self.sid("sid-1"), "one")
             let answers = try await atOnce(8) { try await logouts.end(record) }
             #expect(answers.count == 8 && answers.compactMap(\.self).reduce(0, +) == 1)
-            #expect(try await Self.live(database).isEmpty)
+            #expect(try await database.liveSIDs().isEmpty)
         }
     }
 
@@ -142,13 +142,13 @@ import Testing
             try await Self.put(
                 database, sid: "ours", issuer: "https://sso.example.com", subject: "user",
                 idpSID: "idp-sid")
-            #expect(try await Self.live(database).isEmpty)
+            #expect(try await database.liveSIDs().isEmpty)
             try await Self.put(
                 database, sid: "ours-2", issuer: "https://sso.example.com", subject: "user",
                 idpSID: "idp-2")
-            #expect(try await Self.live(database) == ["ours-2"])
+            #expect(try await database.liveSIDs() == ["ours-2"])
             #expect(try await logouts.end(LogoutRecord.told(Self.sid("idp-2"), "two")) == 1)
-            #expect(try await Self.live(database).isEmpty)
+            #expect(try await database.liveSIDs().isEmpty)
         }
     }
 
@@ -165,7 +165,7 @@ import Testing
                 world.firstAdmission(sid: "late", login: login, tokenIssuedAt: now.adding(1)))
             #expect((facts.grant != nil) == lives)
             #expect((facts.session?.endedAt == nil) == lives)
-            #expect(try await Self.live(database) == (lives ? ["late"] : []))
+            #expect(try await database.liveSIDs() == (lives ? ["late"] : []))
         }
     }
 
@@ -201,11 +201,11 @@ import Testing
                 _ = try transaction.query(Self.hold, [.text(held)])
                 isUnderWay.yield()
                 while try transaction.query(Self.waiting).isEmpty {}
-                return try transaction.query(Self.liveSIDs).count
+                return try transaction.query(PostgresFixture.selectLiveSIDs).count
             }
             #expect(live == 1)
             #expect(try await ended == 1001)
-            #expect(try await Self.live(database).isEmpty)
+            #expect(try await database.liveSIDs().isEmpty)
         }
     }
 
@@ -231,7 +231,7 @@ import Testing
                 while try transaction.query(Self.waitingForLock).isEmpty {}
             }
             #expect(try await ended == 2)
-            #expect(try await Self.live(database).isEmpty)
+            #expect(try await database.liveSIDs().isEmpty)
         }
     }
 
@@ -246,10 +246,6 @@ import Testing
             #expect(try await Sweeper(database: database.superuser).prospect().logouts == 1)
             #expect(try await sweeper.sweep(unlessWithin: 0)?.logouts == 1)
         }
-    }
-
-    private static func live(_ database: PostgresFixture) async throws -> [String] {
-        try await SessionNames.names(database.run(liveSIDs, []))
     }
 
     private static func audit(_ database: PostgresFixture) async throws -> [String] {
@@ -267,8 +263,6 @@ import Testing
             ])
     }
 
-    private static let liveSIDs = Statement(
-        "SELECT sid FROM native_sso.session WHERE ended_at IS NULL")
     private static let auditRows = Statement(
         """
         SELECT kind || ' ' || reason || coalesce(' ' || (details ->> 'sessions_ended'), '') FROM native_sso.audit_event

@@ -46,7 +46,7 @@ import Testing
             let logout = LogoutSubject(Self.sid("sid-1"), of: Self.user, reach: reach)
             let ended = try await logouts.end(LogoutRecord.told(logout, "one"))
             #expect(ended == Int64(4 - left.count))
-            #expect(try await Self.live(database) == left)
+            #expect(try await database.liveSIDs() == left)
         }
     }
 
@@ -67,11 +67,11 @@ import Testing
             let named = try await database.registry.admit(
                 world.firstAdmission(sid: "other", login: Login(authenticatedAt: now.adding(-10))))
             #expect(named.grant != nil)
-            #expect(try await Self.live(database) == ["after", "other"])
+            #expect(try await database.liveSIDs() == ["after", "other"])
             // A logout of the whole user reaches further. A later logout of one session takes nothing of it back.
             _ = try await logouts.end(LogoutRecord.told(.user(Self.user), "two", issuedAt: now.adding(1)))
             _ = try await logouts.end(LogoutRecord.told(logout, "three", issuedAt: now))
-            #expect(try await Self.live(database).isEmpty)
+            #expect(try await database.liveSIDs().isEmpty)
             let late = try await database.registry.admit(
                 world.firstAdmission(sid: "late", number: 1001, login: Login(authenticatedAt: now.adding(1))))
             #expect(late.grant == nil)
@@ -109,12 +109,12 @@ import Testing
                         try .instant(record.issuedAt), .uuid(record.proposedSessionRowID), .bool(false),
                         .text(record.cause.rawValue),
                     ])
-            #expect(try await Self.live(database) == ["sid-1"])
+            #expect(try await database.liveSIDs() == ["sid-1"])
             let facts = try await Self.enrol(database, sid: "meanwhile", named: "sid-1")
             #expect(facts.loginHasEnded && facts.session == nil)
             let logouts = PostgresLogoutRegistry(database: database.service)
             #expect(try await logouts.end(record) == 1)
-            #expect(try await Self.live(database).isEmpty)
+            #expect(try await database.liveSIDs().isEmpty)
             // The mark goes: the ended session replaces it.
             #expect(try await database.counts().sessions == before)
             #expect(try await Self.enrol(database, sid: "later", named: "sid-1").session == nil)
@@ -134,7 +134,7 @@ import Testing
             #expect(
                 try await Self.register(database, named: "idp-1", by: "https://other.example.com") == "mapped_otherwise"
             )
-            #expect(try await Self.live(database) == ["sid-1"])
+            #expect(try await database.liveSIDs() == ["sid-1"])
             let logouts = PostgresLogoutRegistry(database: database.service)
             #expect(try await logouts.end(LogoutRecord.told(.session(Self.sid(name)), "one")) == 1)
             #expect(try await Self.register(database, named: "idp-1") == "ended")
@@ -147,9 +147,9 @@ import Testing
             _ = try await World.make(in: database)
             let logouts = PostgresLogoutRegistry(database: database.service)
             #expect(try await logouts.end(LogoutRecord.told(.session(Self.sid("idp-1")), "one")) == 0)
-            #expect(try await Self.live(database) == ["sid-1"])
+            #expect(try await database.liveSIDs() == ["sid-1"])
             #expect(try await Self.register(database, named: "idp-1") == "ended")
-            #expect(try await Self.live(database).isEmpty)
+            #expect(try await database.liveSIDs().isEmpty)
         }
     }
 
@@ -162,7 +162,7 @@ import Testing
             #expect(try await logouts.end(LogoutRecord.told(.session(Self.sid("sid-1")), "one")) == 1)
             #expect(try await logouts.end(LogoutRecord.told(.session(Self.sid("idp-1")), "two")) == 0)
             #expect(try await database.registry.admit(world.firstAdmission(sid: "idp-1")).grant == nil)
-            #expect(try await Self.live(database).isEmpty)
+            #expect(try await database.liveSIDs().isEmpty)
             #expect(try await database.registry.admit(world.firstAdmission(sid: "idp-2", number: 2)).grant != nil)
         }
     }
@@ -194,15 +194,9 @@ import Testing
             .text(0)
     }
 
-    private static func live(_ database: PostgresFixture) async throws -> [String] {
-        try await SessionNames.names(database.run(liveSIDs, []))
-    }
-
     private static let registration = Statement(
         """
         SELECT outcome FROM native_sso.register_session(
             $1, sha256($2::text::bytea), $3, p_idp_issuer => $4, p_idp_sid => sha256($5::text::bytea))
         """)
-    private static let liveSIDs = Statement(
-        "SELECT sid FROM native_sso.session WHERE ended_at IS NULL")
 }

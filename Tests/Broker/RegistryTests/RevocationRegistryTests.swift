@@ -82,7 +82,7 @@ import Testing
                     membership: Membership(group: GroupID(validated: "another"), role: .both)))
             try await Self.put(database, "stranger", device: world.device, source: stranger)
             #expect(try await Self.signOut(database, world.device) == 3)
-            #expect(try await Self.live(database) == ["elsewhere", "stranger"])
+            #expect(try await database.liveSIDs() == ["elsewhere", "stranger"])
             #expect(try await database.registry.rotate(world.rotation(generation: 1)).grant?.session.endedAt != nil)
             #expect(
                 try await Self.audit(database) == Array(repeating: "session_ended app app-two", count: 3))
@@ -108,7 +108,7 @@ import Testing
             #expect(try await registry.end(world.grantID, of: Self.two, requestID: Self.request) == .ended)
             try await Self.put(database, "sid-4", device: world.device)
             #expect(try await Self.signOut(database, world.device, holding: world.grantID) == 0)
-            #expect(try await Self.live(database) == ["elsewhere", "sid-4"])
+            #expect(try await database.liveSIDs() == ["elsewhere", "sid-4"])
         }
     }
 
@@ -125,7 +125,7 @@ import Testing
                     world.firstAdmission(sid: "sid-1", number: UInt64(iat), tokenIssuedAt: UnixTime(seconds: iat)))
                 #expect((facts.grant != nil) == returns, "\(iat - end.seconds)")
             }
-            #expect(try await Self.live(database) == ["sid-1"])
+            #expect(try await database.liveSIDs() == ["sid-1"])
         }
     }
 
@@ -221,10 +221,6 @@ import Testing
                 subject: Subject(validated: "user"), sourceClient: source, device: device, expiresIn: .days(30)))
     }
 
-    private static func live(_ database: PostgresFixture) async throws -> [String] {
-        try await SessionNames.names(database.run(liveSIDs, []))
-    }
-
     private static func audit(_ database: PostgresFixture) async throws -> [String] {
         try await database.run(auditRows, []).map { try $0.text(0) }
     }
@@ -236,8 +232,6 @@ import Testing
         return try row.instant(column)
     }
 
-    private static let liveSIDs = Statement(
-        "SELECT sid FROM native_sso.session WHERE ended_at IS NULL")
     private static let auditRows = Statement(
         """
         SELECT kind || ' ' || reason || ' ' || client_id FROM native_sso.audit_event

@@ -5,8 +5,8 @@ import Testing
 extension Abuse {
     /// Security events and global token revocations, genuine and forged.
     struct EventScenarioTests {
-        @Test(arguments: EventAttack.ofBoth + EventAttack.ofEvents)
-        func forgedEvent(_ attack: EventAttack) async throws {
+        @Test(arguments: TokenAttack.ofBoth + TokenAttack.ofEvents)
+        func forgedEvent(_ attack: TokenAttack) async throws {
             let fixture = try await Fixture.shared
             let login = try await fixture.login()
             var token = fixture.event(SecurityEventType.sessionRevoked, of: login)
@@ -20,8 +20,8 @@ extension Abuse {
             }
         }
 
-        @Test(arguments: EventAttack.ofBoth + EventAttack.ofRevocations)
-        func forgedRevocation(_ attack: EventAttack) async throws {
+        @Test(arguments: TokenAttack.ofBoth + TokenAttack.ofRevocations)
+        func forgedRevocation(_ attack: TokenAttack) async throws {
             let fixture = try await Fixture.shared
             let login = try await fixture.login()
             var token = fixture.revocation()

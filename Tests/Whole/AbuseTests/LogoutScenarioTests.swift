@@ -5,7 +5,7 @@ import Testing
 extension Abuse {
     /// Back-channel logout, genuine and forged.
     struct LogoutScenarioTests {
-        @Test(arguments: LogoutAttack.all) func forged(_ attack: LogoutAttack) async throws {
+        @Test(arguments: TokenAttack.ofLogout) func forged(_ attack: TokenAttack) async throws {
             let fixture = try await Fixture.shared
             let login = try await fixture.login()
             var token = fixture.logins.logout(login)

@@ -32,3 +32,10 @@ enum SessionNames {
         }.sorted()
     }
 }
+
+extension PostgresFixture {
+    static let selectLiveSIDs = Statement("SELECT sid FROM native_sso.session WHERE ended_at IS NULL")
+
+    /// The names of the live sessions, sorted.
+    func liveSIDs() async throws -> [String] { try await SessionNames.names(run(Self.selectLiveSIDs, [])) }
+}

@@ -3,51 +3,31 @@ import BrokerTesting
 import StrictCoding
 import Testing
 
-/// A forged or wrong security event token, or JWT of a global token revocation.
-struct EventAttack: Sendable, CustomTestStringConvertible {
-    let id: String
-    let name: String
-    let reason: String
-    let bend: @Sendable (inout LogoutToken, Fixture) throws -> Void
-
-    var testDescription: String { "\(id) \(name)" }
-
-    private static func claim(_ id: String, _ name: String, _ json: String?, _ reason: String) -> EventAttack {
-        EventAttack(id: id, name: "\(name) \(json?.prefix(40) ?? "missing")", reason: reason) { token, _ in
-            token.claims[name] = try json.map(JSONText.value)
-        }
-    }
-
-    private static func time(_ id: String, _ name: String, _ offset: Int64, _ reason: String) -> EventAttack {
-        EventAttack(id: id, name: "\(name) \(offset) s from now", reason: reason) { token, fixture in
-            token.claims[name] = .number(JSONNumber(fixture.now + offset))
-        }
-    }
-
-    private static func header(_ id: String, _ name: String, _ text: String?, _ reason: String) -> EventAttack {
-        EventAttack(id: id, name: "\(name) \(text ?? "missing")", reason: reason) { token, _ in
+/// Forged or wrong security event tokens, and JWTs of a global token revocation.
+extension TokenAttack {
+    private static func header(_ id: String, _ name: String, _ text: String?, _ reason: String) -> TokenAttack {
+        TokenAttack(id, "\(name) \(text ?? "missing")", reason) { token, _ in
             token.header[name] = text.map(JSONValue.string)
         }
     }
 
     /// Of both kinds of token.
-    static let ofBoth: [EventAttack] = [
-        EventAttack(id: "Y-01", name: "the attacker's key under the signer's name", reason: "event_token_bad_signature")
-        {
+    static let ofBoth: [TokenAttack] = [
+        TokenAttack("Y-01", "the attacker's key under the signer's name", "event_token_bad_signature") {
             $0.key = try $1.keys.attacker.renamed($1.keys.es256.keyID)
         },
-        EventAttack(id: "Y-01", name: "an unknown kid", reason: "event_token_unknown_key") { token, fixture in
+        TokenAttack("Y-01", "an unknown kid", "event_token_unknown_key") { token, fixture in
             token.key = fixture.keys.attacker
             token.header["kid"] = .string("attacker")
         },
-        EventAttack(id: "Y-01", name: "another algorithm", reason: "event_token_alg_not_allowed") { token, fixture in
+        TokenAttack("Y-01", "another algorithm", "event_token_alg_not_allowed") { token, fixture in
             token.key = fixture.keys.es384
             token.header["alg"] = .string("ES384")
             token.header["kid"] = .string("curve-384")
         },
         header("Y-01", "alg", "none", "event_token_alg_not_allowed"),
         header("Y-01", "alg", "HS256", "event_token_alg_not_allowed"),
-        EventAttack(id: "Y-01", name: "crit", reason: "event_token_header_refused") { token, _ in
+        TokenAttack("Y-01", "crit", "event_token_header_refused") { token, _ in
             token.header["crit"] = .array([.string("exp")])
         },
         header("Y-02", "typ", nil, "event_token_wrong_typ"),
@@ -56,7 +36,7 @@ struct EventAttack: Sendable, CustomTestStringConvertible {
         header("Y-02", "typ", "at+jwt", "event_token_wrong_typ"),
         claim("Y-03", "iss", nil, "event_token_iss"),
         claim("Y-03", "iss", #""https://evil.example""#, "event_token_iss"),
-        EventAttack(id: "Y-03", name: "an issuer without events", reason: "event_token_iss") { token, fixture in
+        TokenAttack("Y-03", "an issuer without events", "event_token_iss") { token, fixture in
             token.claims["iss"] = .string(fixture.otherIssuer)
             token.key = fixture.keys.otherIssuer
             token.header["kid"] = .string("other-issuer")
@@ -71,7 +51,7 @@ struct EventAttack: Sendable, CustomTestStringConvertible {
         claim("Y-05", "jti", "\"" + String(repeating: "j", count: 256) + "\"", "event_token_jti"),
     ]
 
-    static let ofEvents: [EventAttack] = [
+    static let ofEvents: [TokenAttack] = [
         time("Y-05", "exp", 120, "event_token_exp"),
         claim("Y-06", "events", nil, "event_events"),
         claim("Y-06", "events", "{}", "event_events"),
@@ -88,7 +68,7 @@ struct EventAttack: Sendable, CustomTestStringConvertible {
             "event_subject_foreign"),
     ]
 
-    static let ofRevocations: [EventAttack] = [
+    static let ofRevocations: [TokenAttack] = [
         claim("Y-05", "exp", nil, "event_token_exp"),
         time("Y-05", "exp", -61, "event_token_exp"),
         time("Y-05", "exp", 3600, "event_token_exp"),

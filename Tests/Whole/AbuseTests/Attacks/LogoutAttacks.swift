@@ -3,8 +3,8 @@ import StrictCoding
 import BrokerHarness
 import Testing
 
-/// A forged or wrong logout token.
-struct LogoutAttack: Sendable, CustomTestStringConvertible {
+/// A forged or wrong token of a logout, a security event or a global token revocation.
+struct TokenAttack: Sendable, CustomTestStringConvertible {
     let id: String
     let name: String
     let reason: String
@@ -22,48 +22,48 @@ struct LogoutAttack: Sendable, CustomTestStringConvertible {
         self.bend = bend
     }
 
-    private static func claim(_ id: String, _ name: String, _ json: String?, _ reason: String) -> LogoutAttack {
-        LogoutAttack(id, "\(name) \(json?.prefix(40) ?? "missing")", reason) { token, _ in
+    static func claim(_ id: String, _ name: String, _ json: String?, _ reason: String) -> TokenAttack {
+        TokenAttack(id, "\(name) \(json?.prefix(40) ?? "missing")", reason) { token, _ in
             token.claims[name] = try json.map(JSONText.value)
         }
     }
 
-    private static func time(_ id: String, _ name: String, _ offset: Int64, _ reason: String) -> LogoutAttack {
-        LogoutAttack(id, "\(name) \(offset) s from now", reason) { token, fixture in
+    static func time(_ id: String, _ name: String, _ offset: Int64, _ reason: String) -> TokenAttack {
+        TokenAttack(id, "\(name) \(offset) s from now", reason) { token, fixture in
             token.claims[name] = .number(JSONNumber(fixture.now + offset))
         }
     }
 
-    static let all: [LogoutAttack] = [
-        LogoutAttack("L-02", "the attacker's key under the issuer's name", "logout_token_bad_signature") {
+    static let ofLogout: [TokenAttack] = [
+        TokenAttack("L-02", "the attacker's key under the issuer's name", "logout_token_bad_signature") {
             $0.key = try $1.keys.attacker.renamed($1.keys.es256.keyID)
         },
-        LogoutAttack("L-02", "an unknown kid", "logout_token_unknown_key") { token, fixture in
+        TokenAttack("L-02", "an unknown kid", "logout_token_unknown_key") { token, fixture in
             token.key = fixture.keys.attacker
             token.header["kid"] = .string("attacker")
         },
-        LogoutAttack("L-02", "another algorithm", "logout_token_alg_not_allowed") { token, fixture in
+        TokenAttack("L-02", "another algorithm", "logout_token_alg_not_allowed") { token, fixture in
             token.key = fixture.keys.es384
             token.header["alg"] = .string("ES384")
             token.header["kid"] = .string("curve-384")
         },
-        LogoutAttack("L-02", "alg none", "logout_token_alg_not_allowed") { token, _ in
+        TokenAttack("L-02", "alg none", "logout_token_alg_not_allowed") { token, _ in
             token.header["alg"] = .string("none")
         },
-        LogoutAttack("L-02", "HS256", "logout_token_alg_not_allowed") { token, _ in
+        TokenAttack("L-02", "HS256", "logout_token_alg_not_allowed") { token, _ in
             token.header["alg"] = .string("HS256")
         },
-        LogoutAttack("L-03", "typ JWT", "logout_token_wrong_typ") { token, _ in token.header["typ"] = .string("JWT") },
-        LogoutAttack("L-03", "no typ", "logout_token_wrong_typ") { token, _ in token.header["typ"] = nil },
-        LogoutAttack("L-03", "typ secevent+jwt", "logout_token_wrong_typ") { token, _ in
+        TokenAttack("L-03", "typ JWT", "logout_token_wrong_typ") { token, _ in token.header["typ"] = .string("JWT") },
+        TokenAttack("L-03", "no typ", "logout_token_wrong_typ") { token, _ in token.header["typ"] = nil },
+        TokenAttack("L-03", "typ secevent+jwt", "logout_token_wrong_typ") { token, _ in
             token.header["typ"] = .string("secevent+jwt")
         },
         claim("L-04", "iss", nil, "logout_token_iss"),
         claim("L-04", "iss", #""https://evil.example""#, "logout_token_iss"),
-        LogoutAttack("L-04", "iss with a slash", "logout_token_iss") { token, fixture in
+        TokenAttack("L-04", "iss with a slash", "logout_token_iss") { token, fixture in
             token.claims["iss"] = .string(fixture.issuer + "/")
         },
-        LogoutAttack("L-13", "another issuer's name under this one's key", "logout_token_unknown_key") {
+        TokenAttack("L-13", "another issuer's name under this one's key", "logout_token_unknown_key") {
             token, fixture in
             token.claims["iss"] = .string(fixture.otherIssuer)
         },
@@ -78,7 +78,7 @@ struct LogoutAttack: Sendable, CustomTestStringConvertible {
         time("L-05", "iat", -3600, "logout_token_iat"),
         time("L-05", "iat", 120, "logout_token_iat"),
         claim("L-05", "iat", nil, "logout_token_iat"),
-        LogoutAttack("L-06", "neither sub nor sid", "logout_token_sub_sid_missing") { token, _ in
+        TokenAttack("L-06", "neither sub nor sid", "logout_token_sub_sid_missing") { token, _ in
             token.claims["sid"] = nil
             token.claims["sub"] = nil
         },
