@@ -153,8 +153,9 @@ struct ImpactCommandTests {
                 }?.string("kid"))
             let made = try await installation.object("key", "generate", "--use", "refresh-token")
             let new = try #require(made.array("keys")?.first?.object?.string("kid"))
-            try await installation.succeed("key", "activate", new, "--force", "--execute", "--reason", "test")
-            plan = try await installation.succeed("key", "remove", old, "--force")
+            // A kid may begin with a hyphen.
+            try await installation.succeed("key", "activate", "--force", "--execute", "--reason", "test", "--", new)
+            plan = try await installation.succeed("key", "remove", "--force", "--", old)
             #expect(plan.contains("at most 3 live token families have a refresh token of it"), "\(plan)")
         }
     }
