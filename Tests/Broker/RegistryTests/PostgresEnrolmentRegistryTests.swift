@@ -18,6 +18,8 @@ struct PostgresEnrolmentRegistryTests {
         var isPermitted = true
         var number: UInt64 = 1
         var issued: Seconds = 0
+        /// What ``issued`` counts from; by default the start of the test.
+        var now: UnixTime?
         var hasAuthenticationTime = true
         var proof: PresentedProof?
         var hasKeyBinding = false
@@ -44,7 +46,7 @@ struct PostgresEnrolmentRegistryTests {
             try await database.put(Self.member(.source))
             let registry = PostgresEnrolmentRegistry(database: database.service, atOnce: 16)
             let now = try await Administration(pool: database.superuser).now()
-            try await body(database) { asked in try await registry.enrol(try asked.entry(at: now)) }
+            try await body(database) { asked in try await registry.enrol(try asked.entry(at: asked.now ?? now)) }
         }
     }
 
@@ -311,6 +313,7 @@ struct PostgresEnrolmentRegistryTests {
                 requestID: UniqueID(high: 9, low: 9), milliseconds: now.seconds * 1000)
             #expect(try await logouts.end(record) == 0)
             var asked = Asked()
+            asked.now = now
             asked.hasAuthenticationTime = hasAuthenticationTime
             asked.providerSessionID = nil
             let before = try await database.digestOfState()
@@ -318,7 +321,7 @@ struct PostgresEnrolmentRegistryTests {
             #expect(facts.loginHasEnded && facts.session == nil)
             #expect(try await database.digestOfState() == before)
             if !hasAuthenticationTime {
-                asked.issued = 5  // seconds from the start of the test, which may be before the second of the logout
+                asked.issued = 1
                 #expect(try await enrol(asked).session != nil)
             }
         }
