@@ -36,10 +36,7 @@ extension Installation {
     /// A database with schema and keys, to be copied, and the files of the keys.
     private static let prepared = Task { () async throws -> (template: String, keys: [String: Data]) in
         let installation = try Installation(try await PrivateCluster.shared, database: "process_tests_template")
-        try await installation.cluster.createDatabase(installation.database)
-        try await installation.command("migrate", "up")
-        try await installation.command("key", "generate")
-        try await installation.createServiceRole()
+        try await installation.prepare()
         let directory = installation.directory.appending(path: "keys")
         let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
         let keys = try names.map { ($0, try Data(contentsOf: directory.appending(path: $0))) }
