@@ -1,6 +1,5 @@
 import Crypto
 package import Foundation
-import OAuthWire
 import StrictCoding
 
 /// Searches for leaked secrets, in every form in which a program could have written them.
@@ -39,23 +38,23 @@ package struct SecretSearch: Sendable {
         guard !octets.isEmpty, !known.contains(octets) else { return }
         add(octets, name)
         for offset in 0..<3 {
-            let text = Self.base64URL(octets, behind: offset)
-            add(Array(text.utf8), "\(name), base64url")
-            if text.contains(where: { "-_".contains($0) }) {
-                add(Array(text.replacing("-", with: "+").replacing("_", with: "/").utf8), "\(name), base64")
-            }
+            let text = Self.base64(octets, behind: offset)
+            add(Self.replacing(Self.replacing(text, "+", "-"), "/", "_"), "\(name), base64url")
+            add(text, "\(name), base64")
         }
-        let hexadecimal = Hexadecimal.encode(octets)
-        add(Array(hexadecimal.utf8), "\(name), hexadecimal")
-        add(Array(hexadecimal.uppercased().utf8), "\(name), hexadecimal")
-        add(Array(Self.urlEncoded(octets).utf8), "\(name), URL-encoded")
-        let form = FormEncoder.encode([(name: "", value: String(decoding: octets, as: UTF8.self))]).dropFirst()
-        if Array(form) != octets { add(Array(form), "\(name), URL-encoded") }
+        add(Self.hexadecimal(octets, "0123456789abcdef"), "\(name), hexadecimal")
+        add(Self.hexadecimal(octets, "0123456789ABCDEF"), "\(name), hexadecimal")
+        add(Self.hexadecimal(octets, "0123456789ABCDEF", each: "%"), "\(name), URL-encoded")
+        let form = String(decoding: octets, as: UTF8.self).addingPercentEncoding(withAllowedCharacters: Self.unreserved)
+        add(Array((form ?? "").replacingOccurrences(of: "%20", with: "+").utf8), "\(name), URL-encoded")
         let digest = Array(SHA256.hash(data: octets))
         add(digest, "SHA-256 of \(name)")
-        add(Array(Hexadecimal.encode(digest).utf8), "SHA-256 of \(name), hexadecimal")
+        add(Self.hexadecimal(digest, "0123456789abcdef"), "SHA-256 of \(name), hexadecimal")
         add(Array(Base64URL.encode(digest).utf8), "SHA-256 of \(name), base64url")
     }
+
+    private static let unreserved = CharacterSet(
+        charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
 
     private mutating func add(_ needle: [UInt8], _ name: String) {
         guard known.insert(needle).inserted else { return }
@@ -85,13 +84,33 @@ package struct SecretSearch: Sendable {
 
     /// The characters that do not depend on what stands before and behind, which they share an octet group with.
     /// - Parameter offset: Octets of the first group that are something else's.
-    private static func base64URL(_ octets: [UInt8], behind offset: Int) -> String {
-        let text = Base64URL.encode([UInt8](repeating: 0, count: offset) + octets)
-        let isOpen = !(offset + octets.count).isMultiple(of: 3)
-        return String(text.dropFirst(offset == 0 ? 0 : offset + 1).dropLast(isOpen ? 1 : 0))
+    private static func base64(_ octets: [UInt8], behind offset: Int) -> [UInt8] {
+        let text = (Data(count: offset) + octets).base64EncodedData()
+        let count = offset + octets.count
+        // A last character that has bits of less than one octet is open to what stands behind.
+        return Array(text[(offset == 0 ? 0 : offset + 1)..<(count * 8 / 6)])
     }
 
-    private static func urlEncoded(_ octets: [UInt8]) -> String {
-        octets.map { "%" + Hexadecimal.encode(CollectionOfOne($0)).uppercased() }.joined()
+    // Loops: without optimization, closures over every octet of every token are half of the work of a test.
+
+    private static func replacing(_ text: [UInt8], _ old: Unicode.Scalar, _ new: Unicode.Scalar) -> [UInt8] {
+        let (old, new) = (UInt8(ascii: old), UInt8(ascii: new))
+        var text = text
+        for index in text.indices where text[index] == old { text[index] = new }
+        return text
+    }
+
+    private static func hexadecimal(
+        _ octets: [UInt8], _ digits: StaticString, each prefix: Unicode.Scalar? = nil
+    ) -> [UInt8] {
+        let prefix = prefix.map { UInt8(ascii: $0) }
+        var text: [UInt8] = []
+        text.reserveCapacity(3 * octets.count)
+        for octet in octets {
+            if let prefix { text.append(prefix) }
+            text.append(digits.utf8Start[Int(octet >> 4)])
+            text.append(digits.utf8Start[Int(octet & 15)])
+        }
+        return text
     }
 }
