@@ -89,11 +89,13 @@ extension KeyRing: DeviceDigester {
         return digest
     }
 
-    /// label ‖ length of the issuer (2, big-endian) ‖ issuer ‖ device value: unambiguous for every pair.
+    /// label ‖ length of the issuer (2, big-endian) ‖ issuer ‖ device value: unambiguous for every pair. A `device_id` has a
+    /// label of its own, because a `device_secret` alone signs its device out (RFC 7009), and a `device_id` must not.
     private static func message(_ device: DeviceValue, _ issuer: Issuer) -> [UInt8] {
         let issuer = Array(issuer.string.utf8)  // at most Issuer.maximumLength, 512
         let count = UInt16(clamping: issuer.count)
-        return Array("native-sso device\0".utf8) + [UInt8(count >> 8), UInt8(truncatingIfNeeded: count)] + issuer
+        let label = device.profile == .deviceID ? "native-sso device id\0" : "native-sso device secret\0"
+        return Array(label.utf8) + [UInt8(count >> 8), UInt8(truncatingIfNeeded: count)] + issuer
             + device.octets
     }
 }

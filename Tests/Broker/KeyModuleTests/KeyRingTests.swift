@@ -145,7 +145,7 @@ struct KeyRingTests {
         #expect(try await ring.tag([], keyID: 2) == nil)
     }
 
-    @Test func `a device digest is bound to its issuer`() async throws {
+    @Test func `a device digest is bound to its issuer, and to the sort of its value`() async throws {
         #expect(ring.adopt(await KeySet(try await provider.completeSet(), from: provider)))
         let here = try await ring.digest(try device(), at: try issuer())
         #expect(try await ring.digest(try device(), at: try issuer()) == here)
@@ -153,8 +153,15 @@ struct KeyRingTests {
 
         let key = SymmetricKey(data: try directory.read("device.key"))
         let message =
-            Array("native-sso device\0".utf8) + [0, 23] + Array("https://idp.example.com0123456789abcdefghijkl".utf8)
+            Array("native-sso device id\0".utf8) + [0, 23] + Array("https://idp.example.com0123456789abcdefghijkl".utf8)
         #expect(here.octets == Array(HMAC<SHA256>.authenticationCode(for: message, using: key)))
+        let secrets = try [Profile.deviceSecret, .deviceSecretTransitional].map {
+            try #require(DeviceValue("0123456789abcdefghijkl", profile: $0))
+        }
+        let digests = [
+            try await ring.digest(secrets[0], at: issuer()), try await ring.digest(secrets[1], at: issuer()),
+        ]
+        #expect(digests[0] == digests[1] && digests[0] != here)
     }
 
     @Test func `no octet moves between issuer and device value`() async throws {

@@ -205,8 +205,11 @@ struct SignerFaultTests {
         let records = try await provider.completeSet()
         let (refresh, device) = (try await provider.macKey(records[1]), try await provider.macKey(records[2]))
         for (key, good, bad) in [
-            (refresh, ["nsr1.", "native-sso dpop nonce\0x"], ["native-sso device\0x", "", "nsr2.", "NSR1."]),
-            (device, ["native-sso device\0x", "native-sso record\0x"], ["nsr1.x", "native-sso dpop nonce\0"]),
+            (refresh, ["nsr1.", "native-sso dpop nonce\0x"], ["native-sso device id\0x", "", "nsr2.", "NSR1."]),
+            (
+                device, ["native-sso device id\0x", "native-sso device secret\0x", "native-sso record\0x"],
+                ["nsr1.x", "native-sso dpop nonce\0", "native-sso device\0x"]
+            ),
         ] {
             for label in good { #expect(try await key.tag(Array(label.utf8)).count == 32) }
             for label in bad {

@@ -29,6 +29,25 @@ extension Faults {
             }
         }
 
+        /// Whoever has read a device_id signs nothing out with it, also not by calling it a device_secret.
+        @Test func aDeviceIDAloneEndsNothing() async throws {
+            let fixture = try await FaultFixture.shared
+            try await withBackchannel("device-id", fixture) { _, port in
+                let family = try await fixture.logins.family(at: fixture.broker)
+                func revoke(_ more: [(String, String)]) async throws -> HTTPAnswer {
+                    try await HTTPRequest.token([("client_id", "app-two")] + more, to: "/revoke").send(to: port)
+                }
+                let alone = try await revoke([("token", family.login.device), ("token_type_hint", "device_secret")])
+                #expect(alone.status == 200, "\(alone.text)")
+                let alive = try await fixture.broker.token(fixture.logins.refresh(family.refreshToken))
+                let next = try #require(alive.refreshToken, "\(alone.text)")
+                // Beside a refresh token of the device it does.
+                #expect(try await revoke([("token", next), ("device_id", family.login.device)]).status == 200)
+                let over = try await fixture.broker.token(try fixture.logins.exchange(family.login))
+                #expect(over.error == "invalid_grant", "\(over.text)")
+            }
+        }
+
         /// A refresh and the revocation of its token, at once: what was given before the answer is dead after it.
         @Test func aRefreshWhileTheAppRevokes() async throws {
             let fixture = try await FaultFixture.shared

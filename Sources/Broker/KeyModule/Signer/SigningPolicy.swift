@@ -41,7 +41,7 @@ package struct SigningPolicy: Sendable {
         switch use {
         case .accessToken: return "a signing key makes no tags"
         case .refreshToken: labels = ["nsr1.", "native-sso dpop nonce\0"]
-        case .device: labels = ["native-sso device\0", "native-sso record\0"]
+        case .device: labels = ["native-sso device id\0", "native-sso device secret\0", "native-sso record\0"]
         }
         guard !labels.contains(where: { message.starts(with: $0.utf8) }) else { return nil }
         return "the message has no label of the use \(use.rawValue)"

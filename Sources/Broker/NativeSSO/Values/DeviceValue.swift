@@ -32,7 +32,8 @@ package struct DeviceValue: Sendable, Redacted {
     }
 }
 
-/// HMAC-SHA-256 of a device value under a key of the key module, bound to its issuer: all that is ever stored of it.
+/// HMAC-SHA-256 of a device value under a key of the key module, bound to its issuer and to the sort of the value. Nothing
+/// else is stored of it, but for the sealed answer of an enrolment by code.
 package struct DeviceDigest: Hashable, Sendable {
     package let octets: [UInt8]
 

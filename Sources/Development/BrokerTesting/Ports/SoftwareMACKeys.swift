@@ -45,7 +45,7 @@ package final class SoftwareMACKeys: RefreshTokenAuthenticator, DeviceDigester, 
     package func digest(_ device: DeviceValue, at issuer: Issuer) throws(PortError) -> DeviceDigest {
         _ = try look()
         // An issuer is printable ASCII, so the zero octet ends it.
-        let message = Array(issuer.string.utf8) + [0] + device.octets
+        let message = Array(issuer.string.utf8) + [0, device.profile == .deviceID ? 0 : 1] + device.octets
         guard let digest = DeviceDigest(octets: mac(message, keyOctet: 0xD0)) else {
             throw .broken("HMAC-SHA-256 is 32 octets")
         }
