@@ -1,4 +1,5 @@
 package import NativeSSO
+import StrictCoding
 
 /// The steps in a key's life and the rules that allow them. Pure.
 package struct KeyRotation: Sendable, Hashable {
@@ -135,10 +136,34 @@ extension KeyRotation {
         return begins <= now ? .generate : .wait(until: begins)
     }
 
+    /// The same without a choice of algorithm: one step of one of those that sign, so that steps of several take several
+    /// calls. What can be done comes before what an operator must settle.
+    package func due(
+        of replica: String?, among all: [KeyRecord], every: Seconds, at now: UnixTime
+    ) -> (algorithm: KeyAlgorithm, step: Due) {
+        let signing = KeyAlgorithm.signing.filter { algorithm in
+            all.contains { $0.algorithm == algorithm && $0.replica == replica && $0.state == .active }
+        }
+        let steps = (signing.isEmpty ? [.es256] : signing).map {
+            (algorithm: $0, step: due(.accessToken, $0, of: replica, among: all, every: every, at: now))
+        }
+        return steps.sorted { $0.step.order < $1.step.order }[0]
+    }
+
     /// When the last token of `record` has expired; `nil` if it made none.
     package func lastUse(of record: KeyRecord) -> UnixTime? {
         guard record.activatedAt != nil, let retiredAt = record.retiredAt else { return nil }
         return retiredAt.adding(record.use == .refreshToken ? refreshTokenLife : signatureLife)
+    }
+}
+
+extension KeyRotation.Due {
+    fileprivate var order: (Int, UnixTime) {
+        switch self {
+        case .generate, .take: (0, UnixTime(seconds: 0))
+        case .pending, .suspended: (1, UnixTime(seconds: 0))
+        case .wait(let until): (2, until)
+        }
     }
 }
 
@@ -169,20 +194,29 @@ package struct KeyGenerator: Sendable {
     /// Creates the next key for `use`.
     /// - Parameters:
     ///   - algorithm: Of a signing key; MAC keys have only one.
+    ///   - modulusBits: Of an RSA key. By default as many as the active key of the algorithm has.
     ///   - existing: The registry's keys; removed ones are ignored.
     /// - Throws: `.deviceKeyExists`, `.noIDsLeft`, `.algorithmDoesNotFit`, or the provider's error.
     package func generate(
-        _ use: KeyUse, algorithm: KeyAlgorithm = .es256, modulusBits: Int = defaultModulusBits,
+        _ use: KeyUse, algorithm: KeyAlgorithm = .es256, modulusBits: Int? = nil,
         beside existing: [KeyRecord]
     ) async throws(KeyError) -> GeneratedKey {
         let existing = existing.filter { $0.use == use && $0.state != .removed }
         switch use {
-        case .accessToken: return try await provider.generateSigningKey(algorithm, modulusBits: modulusBits)
+        case .accessToken:
+            let active = existing.first { $0.algorithm == algorithm && $0.state == .active }
+            let bits = modulusBits ?? active.flatMap(Self.modulusBits) ?? Self.defaultModulusBits
+            return try await provider.generateSigningKey(algorithm, modulusBits: bits)
         case .refreshToken: return try await provider.generateRefreshTokenKey(id: try Self.nextID(existing))
         case .device:
             if let device = existing.first { throw .deviceKeyExists(reference: device.reference) }
             return try await provider.generateDeviceKey()
         }
+    }
+
+    private static func modulusBits(of key: KeyRecord) -> Int? {
+        let jwk = key.publicJWK.flatMap { try? JSONReader.parse(Array($0.utf8)).object }
+        return jwk?.string("n").flatMap { Base64URL.decode($0) }.map { 8 * $0.count }
     }
 
     /// The highest id plus one; after 255, the lowest free id. Reusing a removed key's id is safe, because its old

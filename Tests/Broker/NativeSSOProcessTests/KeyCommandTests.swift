@@ -155,6 +155,42 @@ struct KeyCommandTests {
         }
     }
 
+    /// A vendor whose apps know RS256 only has no ES256 key, and must not get one at night.
+    @Test func `rotate takes the algorithms that sign in turn, and keeps the size of an RSA key`() async throws {
+        try await Installation.withFiles { installation in
+            try await installation.command("migrate", "up")
+            try await installation.command("key", "generate", "--use", "refresh-token")
+            try await installation.command("key", "generate", "--use", "device")
+            func generate(_ more: String...) async throws {
+                try await installation.command(["key", "generate", "--use", "access-token"] + more)
+            }
+            func rotate() async throws -> [String] {
+                let run = try await installation.run(["key", "rotate", "--now", "--execute", "--reason", "timer"])
+                #expect(run.status == 0, "\(run.errors)")
+                return try await installation.keys(use: "access-token").map {
+                    "\($0.string("algorithm") ?? "") \($0.string("state") ?? "")"
+                }.sorted()
+            }
+            try await generate("--algorithm", "RS256", "--bits", "3072")
+            #expect(try await rotate() == ["RS256 active", "RS256 published"])
+            let set = try #require(
+                try JSONReader.parse(Array(try await installation.succeed("jwks", "export").utf8)).object)
+            let moduli = (set.array("keys") ?? []).compactMap {
+                $0.object?.string("n").flatMap { Base64URL.decode($0) }?.count
+            }
+            #expect(moduli == [384, 384])
+            #expect(try await rotate() == ["RS256 active", "RS256 published"])
+            try await generate("--algorithm", "ES256")
+            let both = ["ES256 published", "RS256 active", "RS256 published"]
+            #expect(try await rotate() == both)
+            let new = try #require(
+                try await installation.keys(use: "access-token").first { $0.string("algorithm") == "ES256" }?.string(
+                    "kid"))
+            try await installation.step("activate", new, "--force")
+            #expect(try await rotate() == ["ES256 active"] + both)
+        }
+    }
+
     @Test func `suspend and resume show what they would do, name what they refuse, and are audited`() async throws {
         try await Installation.withSchema { installation in
             let active = try #require(try await installation.keys(use: "access-token").first?.string("kid"))

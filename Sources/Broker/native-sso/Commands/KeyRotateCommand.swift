@@ -8,19 +8,18 @@ struct KeyRotateCommand: AsyncParsableCommand {
         commandName: "rotate", abstract: "Take the next step of a rotation, if it is due.",
         discussion: """
             Run it every day, by a timer. It publishes a successor when the active key is old enough, activates it 24 h \
-            later, and removes the old key when nothing that it signed is in use. If nothing is due, it says until when.
+            later, and removes the old key when nothing that it signed is in use. If nothing is due, it says until when. \
+            Each algorithm that signs access tokens has its turn, one step a day; an RSA key keeps its size.
 
             Run it as the broker's user, on a machine whose key files every broker shares, or with keys in a token.
             """)
 
     @Option(help: "Key use.") var use = KeyUse.accessToken
-    @Option(help: "Algorithm of the access-token keys to rotate.") var algorithm = KeyAlgorithm.es256
+    @Option(help: "Rotate only the access-token keys of this algorithm.") var algorithm: KeyAlgorithm?
     @Option(help: ArgumentHelp("How long a key signs.", valueName: "90d")) var every = KeyRotation.standardPeriod
     @Flag(help: "Begin a rotation now, unless one is in progress.") var now = false
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
-
-    private var kind: KeyAlgorithm { use == .accessToken ? algorithm : .hs256 }
 
     func run() async throws {
         let keys = try options.read { $0.keys() }
@@ -31,8 +30,13 @@ struct KeyRotateCommand: AsyncParsableCommand {
             (try await registry.keys().records, try await registry.now())
         }
         // The database rounds the times of a key to seconds, so that they may lie half a second ahead.
-        let due = rotation.due(
-            use, kind, of: replica, among: records, every: now ? 0 : every, at: now ? instant.adding(1) : instant)
+        let (period, time) = (now ? 0 : every, now ? instant.adding(1) : instant)
+        let (kind, due) =
+            if let only = use == .accessToken ? algorithm : .hs256 {
+                (only, rotation.due(use, only, of: replica, among: records, every: period, at: time))
+            } else {
+                rotation.due(of: replica, among: records, every: period, at: time)
+            }
         let name = "\(kind.rawValue) key for \(use.rawValue)"
         switch due {
         case .wait(let until):
@@ -53,7 +57,7 @@ struct KeyRotateCommand: AsyncParsableCommand {
                 ])
             try await execution.carryOut(plan, options) { registry, act in
                 let key = try await KeyGenerator(provider: provider).generate(
-                    use, algorithm: algorithm, beside: records)
+                    use, algorithm: kind, beside: records)
                 try await registry.register(key, use, of: replica, provider, act)
             }
         case .take(let step, let record):
