@@ -60,7 +60,7 @@ package func refusal(_ asked: Rotation, _ family: FamilyFacts, at now: UnixTime)
 }
 
 /// A bound family never yields a bearer token, or a token for another key. RFC 9449 §5, §11.3. A token from before the
-/// binding needs no key: an exchange replaced it, so it can only show reuse.
+/// binding needs no key: an exchange replaced it, so it can only show reuse, or that another client has it.
 private func keyRefusal(_ asked: Rotation, _ family: FamilyFacts) -> RefreshRefusal? {
     guard let bound = family.key, asked.token.generation >= family.keylessBefore else { return nil }
     guard let presented = asked.request.proof?.key else {

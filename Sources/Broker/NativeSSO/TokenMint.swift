@@ -3,7 +3,7 @@ import StrictCoding
 /// Makes the tokens of an answer from a committed grant.
 ///
 /// If a signature fails, the grant stays recorded and the client gets a 503. A retried refresh returns the same
-/// successor; a retried exchange returns the next generation.
+/// successor; an exchange within 10 s returns the same token, a later one the next generation.
 package struct TokenMint: Sendable {
     private let issuer: Issuer
     private let signer: any TokenSigner

@@ -49,10 +49,10 @@ extension ClientRefusal: RefusalCase {
         case .assertionSubject: ("client_assertion_sub", "sub of the client assertion is not the client",
             "Send client_id as sub.")
         case .assertionAudience: ("client_assertion_aud", "aud of the client assertion is not this broker alone",
-            "Send the broker's issuer and nothing else.")
+            "Send the broker's issuer alone, or the token endpoint if the client's registration allows that.")
         case .assertionExpiry: ("client_assertion_exp",
-            "exp of the client assertion is missing, past, or more than 5 minutes after iat or now",
-            "Make an assertion for each request, and set the clock.")
+            "exp of the client assertion is missing, past, or further after iat or now than the client may set",
+            "Make an assertion for each request, and set the clock. Its longest life is 5 minutes, or the client's assertion_lifetime.")
         case .assertionNotBefore: ("client_assertion_nbf", "nbf of the client assertion is malformed or ahead",
             "Set the clock, or leave nbf out.")
         case .assertionIssuedAt: ("client_assertion_iat", "iat of the client assertion is malformed or ahead",

@@ -168,7 +168,7 @@ extension RefusalRow {
 
     static let accountDisabled = RefusalRow("account_disabled",
         "the identity provider has reported that the user's account is disabled",
-        "The identity provider enables the account and reports account-enabled. Then the user logs in again.")
+        "The identity provider reports account-enabled, or the operator runs native-sso account enable. Then the user logs in again.")
 
     static let deviceBlocked = RefusalRow("device_blocked",
         "an operator has blocked the device", "The operator can unblock it: native-sso device unblock.")

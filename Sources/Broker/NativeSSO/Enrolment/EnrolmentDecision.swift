@@ -107,7 +107,7 @@ package enum EnrolmentRefusal: Error, Sendable, CaseIterable {
     case deviceBlocked
     /// The app is bound to another key on this device.
     case pinConflict
-    /// Used before, with another device value.
+    /// Used before, with another device value or for a session that is over.
     case tokenUsed
 
     // Scope: RFC 6749 §3.3, Native SSO §3.1.

@@ -4,8 +4,8 @@ package protocol CodeRegister: Sendable {
     /// The same request may repeat the call if the outcome of the first is unknown.
     func claim(_ entry: CodeEntry) async throws(PortError) -> CodeClaim
 
-    /// Marks the code as sent. For one day, only a release lets another request claim it. Call this right before
-    /// sending the code, and again if the outcome is unknown.
+    /// Marks the code as sent. For one day, or 15 minutes after the IdP refused it, only a release lets another request
+    /// claim it. Call this right before sending the code, and again if the outcome is unknown.
     /// - Parameter patience: The longest time for the IdP and all later steps. After it, the request counts as dead.
     /// - Returns: `false` if the reservation expired and another request holds it. The caller must not send the code.
     func send(_ code: CodeName, of request: UniqueID, patience: Seconds) async throws(PortError) -> Bool

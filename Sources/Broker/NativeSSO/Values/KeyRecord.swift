@@ -4,7 +4,7 @@ package enum KeyState: String, Sendable, Hashable, CaseIterable, Comparable {
     case pending
     /// In the JWKS, and accepted in refresh tokens, but not used for signing yet.
     case published
-    /// The key that signs or tags; at most one per use and algorithm.
+    /// The key that signs or tags; at most one per use, algorithm and replica.
     case active
     /// No longer used, but its tokens stay valid.
     case retired
@@ -24,11 +24,12 @@ package enum KeyState: String, Sendable, Hashable, CaseIterable, Comparable {
 
 /// The use of a key. A key has only one.
 package enum KeyUse: String, Sendable, Hashable, CaseIterable {
-    /// Signs access tokens, and the id_tokens that an exchange returns beside them.
+    /// Signs access tokens, id_tokens of this broker, and security events.
     case accessToken = "access-token"
-    /// Makes and checks the tags of refresh tokens.
+    /// Makes and checks the tags of refresh tokens and DPoP nonces.
     case refreshToken = "refresh-token"
-    /// Makes the digests under which device values are stored.
+    /// Makes the digests under which device values are stored, the names of codes, the keys that seal their answers, and
+    /// the tags of IdP keys and of seals of the audit.
     case device
 }
 

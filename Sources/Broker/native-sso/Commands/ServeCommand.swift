@@ -24,7 +24,7 @@ struct ServeCommand: AsyncParsableCommand {
         try checkSocket(configuration, environment)
         let logger = Self.logger(configuration.log, result.warnings, of: options.config)
         defer { LogSink.standardError.flush() }
-        if isRoot { logger.warning("running as root, which development: true allows") }
+        if isRoot { logger.warning("running as root, as a broker for development may") }
         if !ProcessHardening.locksSecrets {
             logger.warning(
                 "the memory of the keys could not be locked, and may be swapped to disk",

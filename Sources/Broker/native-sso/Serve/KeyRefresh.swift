@@ -39,7 +39,7 @@ actor KeyRefresh {
     /// Always reads the files, and logs the result. For SIGHUP, after an operator has changed a file.
     func readAgain() async {
         guard let rows = await rows() else {
-            logger.warning("keys were not read again: they cannot be listed")
+            logger.warning("keys were not read again, because they cannot be listed")
             return
         }
         let problems = await load(rows)

@@ -117,7 +117,7 @@ import Testing
                 guard let program = command.firstIndex(where: { isProgram($0) }),
                     command[..<program].allSatisfy({ isPrefix($0) })
                 else { return nil }
-                let arguments = command[(program + 1)...].prefix { $0 != ">" && $0 != "<" && $0 != "2>" }
+                let arguments = command[(program + 1)...].prefix { !["<", ">", ">>", "2>"].contains($0) }
                 // `…` stands for arguments that the page leaves out.
                 return arguments.contains("…") || arguments.contains("…)") ? nil : arguments.map(concrete)
             }

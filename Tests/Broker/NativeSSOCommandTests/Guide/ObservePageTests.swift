@@ -80,8 +80,9 @@ extension GuidePageTests {
         for case let file as URL in files where file.pathExtension == "swift" {
             let source = try String(contentsOf: file, encoding: .utf8)
             for match in source.matches(
-                of: /\b(?:logger\.(\w+)|changes\.(note)|log|LogLine)\((?:\s*(?:level: \.|\.)(\w+),)?/)
-            {
+                of:
+                    /\b(?:logger\.(\w+)|(?:changes|sharedKeys)\.(note)|RequestLog|log|LogLine)\((?:\s*(?:level: \.|\.)(\w+),)?/
+            ) {
                 let level = match.output.3 ?? match.output.1.flatMap { $0 == "log" ? nil : $0 }
                 calls.append(
                     (
@@ -150,7 +151,7 @@ extension GuidePageTests {
         "events": "How many audit events were lost, or a seal covers.",
         "file": "The configuration file.",
         "grant":
-            "The kind of request: `token_exchange`, `enrolment`, `handoff`, `handoff_redemption`, `refresh_token`, `authorization_code`, `revocation`, `introspection`, `event_poll` or `none`.",
+            "The kind of request: \(GrantLabel.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")).",
         "internal": "The port of the internal listener.",
         "issuer": "The identity provider. Of a request: the one of its token, or the one that it named.",
         "key": "The RFC 7638 thumbprint of a key.",
