@@ -136,34 +136,32 @@ extension KeyRotation {
         return begins <= now ? .generate : .wait(until: begins)
     }
 
-    /// The same without a choice of algorithm: one step of one of those that sign, so that steps of several take several
-    /// calls. What can be done comes before what an operator must settle.
+    /// The next step of each algorithm of access-token keys.
+    ///
+    /// Those of which a key signs or is about to; if there is none yet, the algorithms of the keys that all brokers share. A new
+    /// algorithm would sign for clients that do not know it, so ES256 is begun only where there never was a key. Of an algorithm
+    /// that signs no more, what is left is removed.
     package func due(
         of replica: String?, among all: [KeyRecord], every: Seconds, at now: UnixTime
-    ) -> (algorithm: KeyAlgorithm, step: Due) {
-        let signing = KeyAlgorithm.signing.filter { algorithm in
-            all.contains { $0.algorithm == algorithm && $0.replica == replica && $0.state == .active }
+    ) -> [(algorithm: KeyAlgorithm, step: Due)] {
+        func algorithms(_ belongs: (KeyRecord) -> Bool) -> [KeyAlgorithm] {
+            let found = Set(all.filter { $0.use == .accessToken && belongs($0) }.map(\.algorithm))
+            return KeyAlgorithm.signing.filter(found.contains)
         }
-        let steps = (signing.isEmpty ? [.es256] : signing).map {
-            (algorithm: $0, step: due(.accessToken, $0, of: replica, among: all, every: every, at: now))
+        let own = algorithms { $0.replica == replica && [.active, .published].contains($0.state) }
+        let present =
+            [own, algorithms { $0.state == .active }, algorithms { _ in true }].first { !$0.isEmpty } ?? [.es256]
+        return KeyAlgorithm.signing.compactMap { algorithm in
+            let step = due(.accessToken, algorithm, of: replica, among: all, every: every, at: now)
+            if case .take(.remove, _) = step { return (algorithm, step) }
+            return present.contains(algorithm) ? (algorithm, step) : nil
         }
-        return steps.sorted { $0.step.order < $1.step.order }[0]
     }
 
     /// When the last token of `record` has expired; `nil` if it made none.
     package func lastUse(of record: KeyRecord) -> UnixTime? {
         guard record.activatedAt != nil, let retiredAt = record.retiredAt else { return nil }
         return retiredAt.adding(record.use == .refreshToken ? refreshTokenLife : signatureLife)
-    }
-}
-
-extension KeyRotation.Due {
-    fileprivate var order: (Int, UnixTime) {
-        switch self {
-        case .generate, .take: (0, UnixTime(seconds: 0))
-        case .pending, .suspended: (1, UnixTime(seconds: 0))
-        case .wait(let until): (2, until)
-        }
     }
 }
 

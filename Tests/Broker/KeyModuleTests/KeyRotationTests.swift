@@ -66,6 +66,40 @@ struct KeyRotationTests {
         #expect(due([active(1), old.suspended]) == .take(.remove, old.suspended))
     }
 
+    /// A key of a new algorithm would sign for clients that do not know it.
+    @Test func `each algorithm that signs takes its own step, and no other is begun`() {
+        func key(
+            _ algorithm: KeyAlgorithm, _ state: KeyState = .active, _ age: Int64 = 1, of replica: String? = nil
+        ) -> KeyRecord {
+            let then = UnixTime(seconds: now.seconds - age)
+            return .of(
+                GeneratedKey(kid: "\(algorithm) \(state)", reference: "r", algorithm: algorithm, publicJWK: nil),
+                .accessToken, state, publishedAt: then, activatedAt: state == .published ? nil : then,
+                retiredAt: state == .retired ? then : nil, replica: replica)
+        }
+        func due(_ keys: [KeyRecord], of replica: String? = nil) -> [KeyAlgorithm: KeyRotation.Due] {
+            let steps = rotation.due(of: replica, among: keys, every: .hours(10), at: now)
+            return Dictionary(uniqueKeysWithValues: steps.map { ($0.algorithm, $0.step) })
+        }
+        let (rsa, curve) = (key(.rs256, .active, 99_999), key(.es256, .active, 99_999))
+        #expect(due([]) == [.es256: .generate])
+        #expect(due([rsa]) == [.rs256: .generate])
+        #expect(due([key(.rs256, .removed)]) == [.rs256: .generate])
+        // One that waits, or that an operator must settle, holds up no other.
+        let successor = key(.es256, .published, 3600)
+        #expect(due([rsa, curve, successor]) == [.rs256: .generate, .es256: .take(.activate, successor)])
+        #expect(due([rsa, curve.suspended]) == [.rs256: .generate, .es256: .suspended(curve.suspended)])
+        // What is left of an algorithm that signs no more.
+        let retired = key(.es256, .retired, 300)
+        #expect(due([rsa, retired]) == [.rs256: .generate, .es256: .take(.remove, retired)])
+        #expect(due([rsa, key(.es256, .retired, 299)]) == [.rs256: .generate])
+        // The first key of a broker's own is of an algorithm that all brokers sign with.
+        #expect(due([key(.rs256)], of: "a") == [.rs256: .generate])
+        #expect(due([rsa, key(.ps256, .published, of: "a")], of: "a") == [.ps256: .wait(until: until(3599))])
+        #expect(due([rsa, key(.ps256, .active, 99_999, of: "a")], of: "a") == [.ps256: .generate])
+        #expect(due([rsa, key(.ps256, of: "a")]) == [.rs256: .generate])
+    }
+
     /// The clock was set back: everything waits, and nothing is made or taken away twice.
     @Test func `keys of the future wait`() {
         let ahead = key(.published, published: -7200)

@@ -156,7 +156,7 @@ struct KeyCommandTests {
     }
 
     /// A vendor whose apps know RS256 only has no ES256 key, and must not get one at night.
-    @Test func `rotate takes the algorithms that sign in turn, and keeps the size of an RSA key`() async throws {
+    @Test func `rotate takes the step of each algorithm that signs, and keeps the size of an RSA key`() async throws {
         try await Installation.withFiles { installation in
             try await installation.command("migrate", "up")
             try await installation.command("key", "generate", "--use", "refresh-token")
@@ -180,6 +180,7 @@ struct KeyCommandTests {
             }
             #expect(moduli == [384, 384])
             #expect(try await rotate() == ["RS256 active", "RS256 published"])
+            // An operator's key of another algorithm takes its place as the timer's own would.
             try await generate("--algorithm", "ES256")
             let both = ["ES256 published", "RS256 active", "RS256 published"]
             #expect(try await rotate() == both)

@@ -9,7 +9,7 @@ struct KeyRotateCommand: AsyncParsableCommand {
         discussion: """
             Run it every day, by a timer. It publishes a successor when the active key is old enough, activates it 24 h \
             later, and removes the old key when nothing that it signed is in use. If nothing is due, it says until when. \
-            Each algorithm that signs access tokens has its turn, one step a day; an RSA key keeps its size.
+            Each algorithm that signs access tokens takes its own step; an RSA key keeps its size.
 
             Run it as the broker's user, on a machine whose key files every broker shares, or with keys in a token.
             """)
@@ -31,42 +31,52 @@ struct KeyRotateCommand: AsyncParsableCommand {
         }
         // The database rounds the times of a key to seconds, so that they may lie half a second ahead.
         let (period, time) = (now ? 0 : every, now ? instant.adding(1) : instant)
-        let (kind, due) =
+        let steps =
             if let only = use == .accessToken ? algorithm : .hs256 {
-                (only, rotation.due(use, only, of: replica, among: records, every: period, at: time))
+                [(only, rotation.due(use, only, of: replica, among: records, every: period, at: time))]
             } else {
                 rotation.due(of: replica, among: records, every: period, at: time)
             }
-        let name = "\(kind.rawValue) key for \(use.rawValue)"
-        switch due {
-        case .wait(let until):
-            try options.output.show(Plan("do nothing before \(until.rfc3339): the \(name) is not due", isDue: false))
-        case .pending(let record):
-            throw CommandFailure.refused(
-                "key \(record.kid) is pending: publish it, with native-sso key publish, or remove it, with native-sso key remove"
-            )
-        case .suspended(let record):
-            throw CommandFailure.refused(
-                "key \(record.kid) is suspended: resume it, with native-sso key resume, or activate a successor yourself"
-            )
-        case .generate:
-            let plan = Plan(
-                "make and publish the next \(name)",
-                consequences: [
-                    "it signs after \(DurationText.format(rotation.publication)), when this command runs again"
-                ])
-            try await execution.carryOut(plan, options) { registry, act in
-                let key = try await KeyGenerator(provider: provider).generate(
-                    use, algorithm: kind, beside: records)
-                try await registry.register(key, use, of: replica, provider, act)
-            }
-        case .take(let step, let record):
-            let after = try rotation.records(after: step, of: record, among: records, at: instant)
-            let plan = Plan("\(step.rawValue) the \(name) \(record.kid)")
-            try await execution.carryOut(plan, options) { registry, act in
-                try await registry.move(KeyTransition.all(from: records, to: after), isForced: false, act)
-                if step == .remove { try await provider.destroy(record) }
+        // One algorithm that cannot go on holds up no other.
+        var failures: [any Error] = []
+        for (algorithm, due) in steps {
+            do {
+                let name = "\(algorithm.rawValue) key for \(use.rawValue)"
+                switch due {
+                case .wait(let until):
+                    try options.output.show(
+                        Plan("do nothing before \(until.rfc3339): the \(name) is not due", isDue: false))
+                case .pending(let record):
+                    throw CommandFailure.refused(
+                        "key \(record.kid) is pending: publish it, with native-sso key publish, or remove it, with native-sso key remove"
+                    )
+                case .suspended(let record):
+                    throw CommandFailure.refused(
+                        "key \(record.kid) is suspended: resume it, with native-sso key resume, or activate a successor yourself"
+                    )
+                case .generate:
+                    let plan = Plan(
+                        "make and publish the next \(name)",
+                        consequences: [
+                            "it signs after \(DurationText.format(rotation.publication)), when this command runs again"
+                        ])
+                    try await execution.carryOut(plan, options) { registry, act in
+                        let key = try await KeyGenerator(provider: provider).generate(
+                            use, algorithm: algorithm, beside: records.filter { $0.replica == replica })
+                        try await registry.register(key, use, of: replica, provider, act)
+                    }
+                case .take(let step, let record):
+                    let after = try rotation.records(after: step, of: record, among: records, at: instant)
+                    let plan = Plan("\(step.rawValue) the \(name) \(record.kid)")
+                    try await execution.carryOut(plan, options) { registry, act in
+                        try await registry.move(KeyTransition.all(from: records, to: after), isForced: false, act)
+                        if step == .remove { try await provider.destroy(record) }
+                    }
+                }
+            } catch {
+                failures.append(error)
             }
         }
+        if let failure = failures.first { throw failure }
     }
 }
