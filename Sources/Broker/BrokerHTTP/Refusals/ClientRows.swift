@@ -51,7 +51,7 @@ extension ClientRefusal: RefusalCase {
         case .assertionAudience: ("client_assertion_aud", "aud of the client assertion is not this broker alone",
             "Send the broker's issuer alone, or the token endpoint if the client's registration allows that.")
         case .assertionExpiry: ("client_assertion_exp",
-            "exp of the client assertion is missing, past, or further after iat or now than the client may set",
+            "exp of the client assertion is missing, past, or further after iat or now than the client's registration allows",
             "Make an assertion for each request, and set the clock. Its longest life is 5 minutes, or the client's assertion_lifetime.")
         case .assertionNotBefore: ("client_assertion_nbf", "nbf of the client assertion is malformed or ahead",
             "Set the clock, or leave nbf out.")

@@ -54,7 +54,7 @@ extension RequestRefusal: RefusalCase {
         // RFC 9110 §15.5.5, §15.5.6; RFC 6749 §3.2.
         case .unknownPath: .init("http_unknown_path", .invalidRequest("There is nothing here.", .notFound),
             "there is nothing at this path", "Send POST /token: this listener serves nothing else.")
-        case .method: .init("http_method", .methodNotAllowed, "the path does not take this method", "Send a method of Allow: POST to /token.")
+        case .method: .init("http_method", .methodNotAllowed, "the path does not take this method", "Send a method that the header Allow names. For /token that is POST.")
         // RFC 6749 §3.2, §2.3.1, App. B.
         case .contentType: .init("http_content_type", .invalidRequest("The content type must be application/x-www-form-urlencoded."),
             "the body is not declared as a form",
