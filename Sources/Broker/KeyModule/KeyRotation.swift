@@ -213,7 +213,7 @@ package struct KeyGenerator: Sendable {
     }
 
     private static func modulusBits(of key: KeyRecord) -> Int? {
-        let jwk = key.publicJWK.flatMap { try? JSONReader.parse(Array($0.utf8)).object }
+        let jwk = key.publicJWK.flatMap { try? JSONReader.parse($0.utf8).object }
         return jwk?.string("n").flatMap { Base64URL.decode($0) }.map { 8 * $0.count }
     }
 

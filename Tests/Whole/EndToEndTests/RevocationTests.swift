@@ -34,15 +34,12 @@ extension Faults {
             let fixture = try await FaultFixture.shared
             try await withBackchannel("device-id", fixture) { _, port in
                 let family = try await fixture.logins.family(at: fixture.broker)
-                func revoke(_ more: [(String, String)]) async throws -> HTTPAnswer {
-                    try await HTTPRequest.token([("client_id", "app-two")] + more, to: "/revoke").send(to: port)
-                }
-                let alone = try await revoke([("token", family.login.device), ("token_type_hint", "device_secret")])
+                let alone = try await revoke(family.login.device, [("token_type_hint", "device_secret")], at: port)
                 #expect(alone.status == 200, "\(alone.text)")
                 let alive = try await fixture.broker.token(fixture.logins.refresh(family.refreshToken))
                 let next = try #require(alive.refreshToken, "\(alone.text)")
                 // Beside a refresh token of the device it does.
-                #expect(try await revoke([("token", next), ("device_id", family.login.device)]).status == 200)
+                #expect(try await revoke(next, [("device_id", family.login.device)], at: port).status == 200)
                 let over = try await fixture.broker.token(try fixture.logins.exchange(family.login))
                 #expect(over.error == "invalid_grant", "\(over.text)")
             }
@@ -116,8 +113,10 @@ extension Faults {
             try await fixture.installation.withBroker(name, environment: environment) { try await body($0, port) }
         }
 
-        private func revoke(_ token: String, client: String = "app-two", at port: UInt16) async throws -> HTTPAnswer {
-            try await HTTPRequest.token([("client_id", client), ("token", token)], to: "/revoke").send(to: port)
+        private func revoke(
+            _ token: String, _ more: [(String, String)] = [], client: String = "app-two", at port: UInt16
+        ) async throws -> HTTPAnswer {
+            try await HTTPRequest.token([("client_id", client), ("token", token)] + more, to: "/revoke").send(to: port)
         }
     }
 }

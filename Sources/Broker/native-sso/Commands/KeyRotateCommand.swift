@@ -37,45 +37,44 @@ struct KeyRotateCommand: AsyncParsableCommand {
             } else {
                 rotation.due(of: replica, among: records, every: period, at: time)
             }
+        func carryOut(_ due: KeyRotation.Due, _ algorithm: KeyAlgorithm) async throws {
+            let name = "\(algorithm.rawValue) key for \(use.rawValue)"
+            switch due {
+            case .wait(let until):
+                try options.output.show(
+                    Plan("do nothing before \(until.rfc3339): the \(name) is not due", isDue: false))
+            case .pending(let record):
+                throw CommandFailure.refused(
+                    "key \(record.kid) is pending: publish it, with native-sso key publish, or remove it, with native-sso key remove"
+                )
+            case .suspended(let record):
+                throw CommandFailure.refused(
+                    "key \(record.kid) is suspended: resume it, with native-sso key resume, or activate a successor yourself"
+                )
+            case .generate:
+                let plan = Plan(
+                    "make and publish the next \(name)",
+                    consequences: [
+                        "it signs after \(DurationText.format(rotation.publication)), when this command runs again"
+                    ])
+                try await execution.carryOut(plan, options) { registry, act in
+                    let key = try await KeyGenerator(provider: provider).generate(
+                        use, algorithm: algorithm, beside: records.filter { $0.replica == replica })
+                    try await registry.register(key, use, of: replica, provider, act)
+                }
+            case .take(let step, let record):
+                let after = try rotation.records(after: step, of: record, among: records, at: instant)
+                let plan = Plan("\(step.rawValue) the \(name) \(record.kid)")
+                try await execution.carryOut(plan, options) { registry, act in
+                    try await registry.move(KeyTransition.all(from: records, to: after), isForced: false, act)
+                    if step == .remove { try await provider.destroy(record) }
+                }
+            }
+        }
         // One algorithm that cannot go on holds up no other.
         var failures: [any Error] = []
         for (algorithm, due) in steps {
-            do {
-                let name = "\(algorithm.rawValue) key for \(use.rawValue)"
-                switch due {
-                case .wait(let until):
-                    try options.output.show(
-                        Plan("do nothing before \(until.rfc3339): the \(name) is not due", isDue: false))
-                case .pending(let record):
-                    throw CommandFailure.refused(
-                        "key \(record.kid) is pending: publish it, with native-sso key publish, or remove it, with native-sso key remove"
-                    )
-                case .suspended(let record):
-                    throw CommandFailure.refused(
-                        "key \(record.kid) is suspended: resume it, with native-sso key resume, or activate a successor yourself"
-                    )
-                case .generate:
-                    let plan = Plan(
-                        "make and publish the next \(name)",
-                        consequences: [
-                            "it signs after \(DurationText.format(rotation.publication)), when this command runs again"
-                        ])
-                    try await execution.carryOut(plan, options) { registry, act in
-                        let key = try await KeyGenerator(provider: provider).generate(
-                            use, algorithm: algorithm, beside: records.filter { $0.replica == replica })
-                        try await registry.register(key, use, of: replica, provider, act)
-                    }
-                case .take(let step, let record):
-                    let after = try rotation.records(after: step, of: record, among: records, at: instant)
-                    let plan = Plan("\(step.rawValue) the \(name) \(record.kid)")
-                    try await execution.carryOut(plan, options) { registry, act in
-                        try await registry.move(KeyTransition.all(from: records, to: after), isForced: false, act)
-                        if step == .remove { try await provider.destroy(record) }
-                    }
-                }
-            } catch {
-                failures.append(error)
-            }
+            do { try await carryOut(due, algorithm) } catch { failures.append(error) }
         }
         if let failure = failures.first { throw failure }
     }
