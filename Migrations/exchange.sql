@@ -127,7 +127,6 @@ LANGUAGE sql STABLE AS $$
     SELECT max(g.revoked_at) FROM sso_grant g
     WHERE g.session_id = p_session_id AND g.client_id = p_client AND g.revoke_reason = 'refresh_token_reused'
 $$;
-DROP FUNCTION IF EXISTS replayed_at(uuid, text);
 
 -- Whether an exchange ends a run of refreshes in which tokens were spent. Inlined where it is used.
 CREATE OR REPLACE FUNCTION is_spending(g sso_grant) RETURNS boolean LANGUAGE sql STABLE AS $$

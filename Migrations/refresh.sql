@@ -124,7 +124,6 @@ $$;
 -- After a restore: the database has lost that a token of this grant was reused (`native-sso restore-check`). Revokes it
 -- as `refresh` did: also if it is revoked as late, with the grant that began since. A grant that moves meanwhile is
 -- judged again.
-DROP FUNCTION IF EXISTS revoke_reused(uuid[], uuid);
 CREATE OR REPLACE FUNCTION revoke_reused(p_grant_id uuid, p_request_id uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = native_sso, pg_temp AS $$
 DECLARE

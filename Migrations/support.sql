@@ -68,7 +68,6 @@ GRANT EXECUTE ON FUNCTION support_find_sessions TO native_sso_support;
 
 -- Ends the live sessions, and answers which. The user must log in again at the IdP; or, with p_same_login_may_return, an id_token with
 -- a later iat is enough. At most 1,000 in a call: call again until none is left. p_request_id names the act in the audit.
-DROP FUNCTION IF EXISTS support_end_sessions(text, text, text, uuid, text, boolean);
 CREATE OR REPLACE FUNCTION support_end_sessions(
     p_why text, p_idp_issuer text DEFAULT NULL, p_subject text DEFAULT NULL, p_on_device_of uuid DEFAULT NULL,
     p_actor text DEFAULT NULL, p_same_login_may_return boolean DEFAULT false, p_request_id uuid DEFAULT NULL)
