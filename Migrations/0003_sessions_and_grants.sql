@@ -48,6 +48,28 @@ BEGIN
 END
 $$;
 
+CREATE TABLE general_end (
+    only_row boolean PRIMARY KEY CHECK (only_row),
+    began_until timestamptz(0) NOT NULL,
+    login_until timestamptz(0)
+);
+INSERT INTO general_end VALUES (true, '-infinity');
+CREATE TRIGGER stays BEFORE DELETE OR TRUNCATE ON general_end EXECUTE FUNCTION refuse_change('the general end is never taken back');
+COMMENT ON TABLE general_end IS
+    'The last end of all sessions at once, whether this database knows them or not: by session end --all, or after a restore.';
+COMMENT ON COLUMN general_end.only_row IS 'There is one row.';
+COMMENT ON COLUMN general_end.began_until IS
+    'What began up to then is over: sessions with their grants, codes, kept answers, and id_tokens by their iat. It only grows.';
+COMMENT ON COLUMN general_end.login_until IS
+    'The same for the auth_time of an id_token: the user must log in again. Never later than began_until; NULL: no limit.';
+
+-- Whether the general end covers what began then. Of an instant that is NULL nothing is asked. Inlined where it is used.
+CREATE FUNCTION is_covered(e general_end, p_began_at timestamptz, p_iat timestamptz, p_auth_time timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce(p_began_at <= e.began_until, false) OR coalesce(p_iat <= e.began_until, false)
+        OR coalesce(p_auth_time <= e.login_until, false)
+$$;
+
 CREATE TABLE session (
     session_id uuid PRIMARY KEY,
     issuer issuer_identifier NOT NULL,

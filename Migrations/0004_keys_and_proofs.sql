@@ -111,6 +111,7 @@ CREATE TABLE relayed_code (
     answer bytea CHECK (octet_length(answer) <= 131072),
     expires_at timestamptz NOT NULL,
     is_sent boolean NOT NULL,
+    reserved_at timestamptz(0) NOT NULL,
     CHECK ((state IN ('kept', 'answered')) = (answer IS NOT NULL))
 );
 CREATE INDEX relayed_code_answer ON relayed_code (valid_until) WHERE answer IS NOT NULL;
@@ -124,6 +125,7 @@ COMMENT ON COLUMN relayed_code.valid_until IS 'Until then an answer may come, an
 COMMENT ON COLUMN relayed_code.answer IS 'The answer, sealed under a key that is made of code, verifier and the brokers'' device key.';
 COMMENT ON COLUMN relayed_code.expires_at IS 'When the row may be swept.';
 COMMENT ON COLUMN relayed_code.is_sent IS 'In state asked: false while the code is reserved and has not left.';
+COMMENT ON COLUMN relayed_code.reserved_at IS 'When the request that asks the IdP reserved it.';
 
 CREATE TABLE web_handoff (
     code digest PRIMARY KEY,
@@ -149,6 +151,7 @@ CREATE TABLE web_handoff (
     scope text[] NOT NULL,
     claims copied_claims,
     request_id uuid NOT NULL,
+    made_at timestamptz(0) NOT NULL,
     expires_at timestamptz NOT NULL,
     redeemed_at timestamptz
 );
@@ -178,5 +181,6 @@ COMMENT ON COLUMN web_handoff.profile IS 'The profile of the request.';
 COMMENT ON COLUMN web_handoff.scope IS 'The most that the web app gets.';
 COMMENT ON COLUMN web_handoff.claims IS 'What the web app''s access tokens copy of the id_token; NULL: nothing.';
 COMMENT ON COLUMN web_handoff.request_id IS 'X-Request-Id of the answer with the code.';
+COMMENT ON COLUMN web_handoff.made_at IS 'When the app got it.';
 COMMENT ON COLUMN web_handoff.expires_at IS 'From then on the code is refused.';
 COMMENT ON COLUMN web_handoff.redeemed_at IS 'When the web app got tokens for it. Set once; NULL: it has not.';

@@ -1,5 +1,5 @@
 -- The audit: tokens granted, requests refused with the reason, changes by operators. Append only, one partition a month, sealed by a
--- chain of digests. Also the retention periods, and the PostgreSQL clusters that operators have accepted.
+-- chain of digests. Also the retention periods, and what brokers remember to notice that the database has gone back.
 -- Release: 0.1
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso;
@@ -102,18 +102,26 @@ COMMENT ON COLUMN sweep.after_session IS 'The last session that a sweep looked a
 COMMENT ON COLUMN sweep.after_issuer IS 'The issuer of the last device that a sweep looked at; empty: it begins with the first.';
 COMMENT ON COLUMN sweep.after_device IS 'The digest of that device.';
 
+CREATE TABLE broker_count (
+    broker_id uuid PRIMARY KEY,
+    number bigint NOT NULL,
+    counted_at timestamptz NOT NULL
+) WITH (fillfactor = 50);
+COMMENT ON TABLE broker_count IS
+    'Each broker counts here, and remembers the last number whose commit was confirmed. A database with a lower number, or without the row, is from an earlier moment, and the broker does not use it.';
+COMMENT ON COLUMN broker_count.broker_id IS 'The broker''s own name, by chance. The service role cannot read those of other brokers.';
+COMMENT ON COLUMN broker_count.number IS 'How often it has counted.';
+COMMENT ON COLUMN broker_count.counted_at IS 'When it counted last. A row goes 400 days later.';
+
 CREATE TABLE database_acceptance (
-    accepted_at timestamptz PRIMARY KEY,
-    system_identifier bigint NOT NULL,
-    replaced_system bigint NOT NULL
+    only_row boolean PRIMARY KEY CHECK (only_row),
+    accepted_at timestamptz NOT NULL
 );
-INSERT INTO database_acceptance SELECT clock_timestamp(), system_identifier, system_identifier FROM pg_control_system();
-GRANT SELECT ON database_acceptance TO native_sso_broker;
+INSERT INTO database_acceptance VALUES (true, '-infinity');
 COMMENT ON TABLE database_acceptance IS
-    'The PostgreSQL clusters that held this database. A running broker follows to another one only by a row here that it has not seen.';
-COMMENT ON COLUMN database_acceptance.accepted_at IS 'When an operator accepted it; the first row: when the schema was made.';
-COMMENT ON COLUMN database_acceptance.system_identifier IS 'Of the cluster, from pg_control_system().';
-COMMENT ON COLUMN database_acceptance.replaced_system IS 'Of the cluster before; the same after a restore into the same cluster.';
+    'When an operator last accepted this database although it is from an earlier moment. A broker that has not seen that instant yet counts on from what it finds.';
+COMMENT ON COLUMN database_acceptance.only_row IS 'There is one row.';
+COMMENT ON COLUMN database_acceptance.accepted_at IS 'By database accept; -infinity: never.';
 
 -- An event with what is known today of its login and grant, and where it lies. Each addition is a subquery of its own, so that a
 -- LIMIT spares the rows that it leaves out.

@@ -53,6 +53,7 @@ DECLARE
     v_proof_used boolean := false;
     v_assertion_used boolean := false;
     v_is_done boolean := false;
+    v_end general_end;
 BEGIN
     -- The sweep may have deleted the row of a token that expired an hour ago, so its second use would not be seen: no answer. The
     -- broker's checks refuse an old token anyway.
@@ -77,6 +78,7 @@ BEGIN
     END IF;
     FOR v_attempt IN 1..3 LOOP
         v_now := date_trunc('second', clock_timestamp());
+        SELECT * INTO v_end FROM general_end e WHERE e.only_row;
         SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = p_client;
         v_client_enabled := coalesce(v_client_enabled, false);
         SELECT m.group_id, m.role INTO v_group, v_role
@@ -89,13 +91,15 @@ BEGIN
         v_login_ended := NOT (
             SELECT satisfies_limits(p_issued_at, p_auth_time, n.iat_after, n.auth_time_after)
             FROM idp_session_limits(p_issuer, p_idp_sid) n
-        ) OR EXISTS (
+        ) OR is_covered(v_end, NULL, p_issued_at, p_auth_time) OR EXISTS (
             SELECT FROM subject_logout o
             WHERE o.idp_issuer = p_issuer AND o.subject = p_subject AND least(p_auth_time, p_issued_at) <= o.issued_at);
         v_account_disabled := EXISTS (
             SELECT FROM subject_logout o
             WHERE o.idp_issuer = p_issuer AND o.subject = p_subject AND o.disabled_at IS NOT NULL);
-        SELECT l.session_id, l.expires_at, l.device_digest IS DISTINCT FROM p_device OR l.ended_at IS NOT NULL OR l.expires_at <= v_now
+        SELECT l.session_id, l.expires_at,
+            l.device_digest IS DISTINCT FROM p_device OR l.ended_at IS NOT NULL OR l.expires_at <= v_now
+                OR is_covered(v_end, l.created_at, l.issued_at, l.auth_time)
         INTO v_session_id, v_expires_at, v_token_used
         FROM used_proof u LEFT JOIN session l ON l.session_id = u.session_id
         WHERE u.kind = 'enrolment' AND u.digest = p_token;
@@ -197,13 +201,13 @@ BEGIN
     END IF;
     -- Waits here for the commit of another call with this code. Takes over an expired reservation; its holder learns that in
     -- send_code.
-    INSERT INTO relayed_code AS r (code, binding, request_id, state, is_sent, valid_until, expires_at)
+    INSERT INTO relayed_code AS r (code, binding, request_id, state, is_sent, reserved_at, valid_until, expires_at)
     VALUES (
-        p_code, p_binding, p_request_id, 'asked', false, clock_timestamp() + interval '5 seconds',
-        now() + interval '1 day')
+        p_code, p_binding, p_request_id, 'asked', false, date_trunc('second', clock_timestamp()),
+        clock_timestamp() + interval '5 seconds', now() + interval '1 day')
     ON CONFLICT (code) DO UPDATE
-    SET binding = excluded.binding, request_id = excluded.request_id, valid_until = excluded.valid_until,
-        expires_at = excluded.expires_at
+    SET binding = excluded.binding, request_id = excluded.request_id, reserved_at = excluded.reserved_at,
+        valid_until = excluded.valid_until, expires_at = excluded.expires_at
     WHERE r.state = 'asked' AND NOT r.is_sent AND r.valid_until < clock_timestamp();
     IF FOUND THEN
         PERFORM erase_kept_answers(4);
@@ -214,7 +218,9 @@ BEGIN
     IF NOT FOUND OR v_row.state = 'asked' AND NOT v_row.is_sent THEN
         RETURN ROW ('in_flight', NULL)::code_claim;
     END IF;
-    IF v_row.binding <> p_binding OR v_row.state = 'lost' OR v_row.valid_until < clock_timestamp() THEN
+    IF v_row.binding <> p_binding OR v_row.state = 'lost' OR v_row.valid_until < clock_timestamp()
+        OR EXISTS (SELECT FROM general_end e WHERE is_covered(e, v_row.reserved_at, NULL, NULL))
+    THEN
         RETURN ROW ('used', NULL)::code_claim;
     END IF;
     IF v_row.state = 'asked' THEN

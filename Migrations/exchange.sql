@@ -25,13 +25,14 @@ SELECT make_type('exchange_call', $$
     heeds_pin boolean, permitted boolean, idle_seconds bigint, grant_seconds bigint, first_sight_seconds bigint,
     grant_id uuid, session_id uuid, claims text COLLATE "C", trace_id uuid$$);
 
--- What the exchange saw, and the grant that it recorded; NULL: none. generation: 0 where a call was only judged and no rule refuses.
+-- What the exchange saw, and the grant that it recorded; NULL: none. token_covered: whether the id_token is from before the general end
+-- of all sessions. generation: 0 where a call was only judged and no rule refuses.
 SELECT make_type('exchange_answer', $$
     place bigint, seen_at timestamptz, assertion_used boolean, proof_used boolean, client_enabled boolean,
     source_group text, source_role text, target_group text, target_role text, scope_ceiling text[],
     other_audience_in_group boolean, session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz,
     last_used_at timestamptz, has_auth_time boolean, iat_after timestamptz, auth_time_after timestamptz,
-    device_blocked boolean, pinned_jkt text, needs_later_login boolean, account_disabled boolean,
+    device_blocked boolean, pinned_jkt text, needs_later_login boolean, account_disabled boolean, token_covered boolean,
     grant_id uuid, generation integer, grant_expires_at timestamptz$$);
 
 -- Whether this is the first use of a client assertion. Its row belongs to the transaction of the grant: a rollback uses nothing up.
@@ -142,9 +143,9 @@ CREATE OR REPLACE FUNCTION spent_by_exchange(g sso_grant) RETURNS int4multirange
         ORDER BY run DESC LIMIT 16) AS newest
 $$;
 
--- Ends the session of a call's name if it is idle or over its absolute lifetime. What such an end asks of later id_tokens is
--- recorded with it.
-CREATE OR REPLACE FUNCTION end_over(p_call exchange_call, p_now timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+-- Ends the session of a call's name if it is idle, over its absolute lifetime, or from before the general end. What such an end asks of
+-- later id_tokens is recorded with it.
+CREATE OR REPLACE FUNCTION end_over(p_call exchange_call, p_now timestamptz, p_end general_end) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     WITH ended AS (
         UPDATE session l SET
@@ -153,16 +154,18 @@ BEGIN
             auth_time_after = CASE WHEN o.needs_login THEN greatest(l.auth_time_after, o.died_at) ELSE l.auth_time_after END
         FROM (
             SELECT h.session_id,
-                CASE WHEN p_now >= h.expires_at THEN h.expires_at ELSE h.idle_at END AS died_at,
-                CASE WHEN p_now >= h.expires_at THEN 'expired' ELSE 'idle' END AS reason,
+                CASE WHEN p_now >= h.expires_at THEN h.expires_at WHEN p_now >= h.idle_at THEN h.idle_at
+                    ELSE p_end.began_until END AS died_at,
+                CASE WHEN p_now >= h.expires_at THEN 'expired' WHEN p_now >= h.idle_at THEN 'idle' ELSE 'general_end' END AS reason,
                 p_now >= h.expires_at AND h.auth_time IS NOT NULL AS needs_login
             FROM (
-                SELECT h.session_id, h.expires_at, h.auth_time,
+                SELECT h.session_id, h.expires_at, h.created_at, h.issued_at, h.auth_time,
                     h.last_used_at + make_interval(secs => p_call.idle_seconds) AS idle_at
                 FROM session h
                 WHERE h.issuer = p_call.issuer AND h.sid = p_call.sid AND coalesce(h.ended_at, 'infinity') = 'infinity'
                 FOR NO KEY UPDATE) AS h
-            WHERE p_now >= h.expires_at OR p_now >= h.idle_at) AS o
+            WHERE p_now >= h.expires_at OR p_now >= h.idle_at
+                OR is_covered(p_end, h.created_at, h.issued_at, h.auth_time)) AS o
         WHERE l.session_id = o.session_id
         RETURNING l.session_id, l.end_reason
     )
@@ -246,6 +249,7 @@ CREATE OR REPLACE FUNCTION exchange(p_calls exchange_call[], p_shown shown[] DEF
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
     v_now pg_catalog.timestamptz;
+    v_end native_sso.general_end;
     v_assertion_used pg_catalog.int8[] := '{}';
     v_proof_used pg_catalog.int8[] := '{}';
     v_answers native_sso.exchange_answer[] := '{}';
@@ -268,26 +272,28 @@ BEGIN
         v_assertion_used := used_assertions(p_shown);
         v_proof_used := used_proofs(p_shown, v_assertion_used);
     END IF;
+    -- An end that commits after this look covers what begins here, by its iat or its auth_time.
+    SELECT * INTO v_end FROM general_end e WHERE e.only_row;
     LOOP
         v_now := date_trunc('second', clock_timestamp());
         WITH judged AS MATERIALIZED (
             SELECT a.place, a.call, r.in_order, later.is_needed AS needs_later_login,
                 -- Whether every check passed, and the judged version of the session is locked.
                 CASE WHEN NOT r.in_order OR later.is_needed THEN false
-                    WHEN l.session_id IS NOT NULL AND l.ended_at IS NULL AND h.is_held IS NULL THEN false
+                    WHEN l.is_open AND h.is_held IS NULL THEN false
                     WHEN (a.call).heeds_pin AND (a.call).jkt IS NOT NULL AND d.pinned_jkt IS NULL
                         THEN pin_is_free((a.call).issuer, (a.call).device, (a.call).client, (a.call).jkt)
                     ELSE true END AS is_granted, (a.call).grant_id IS NOT NULL AS is_asked,
-                -- An expired session ends in this turn. In the next turn another may begin under its name.
-                r.in_order AND l.died_at IS NOT NULL AND l.ended_at IS NULL AS is_over,
-                l.session_id IS NULL OR l.ended_at IS NOT NULL AS is_new,
+                -- A session that is over ends in this turn. In the next turn another may begin under its name.
+                r.in_order AND l.died_at IS NOT NULL AND l.is_open AS is_over,
+                l.is_open IS NOT TRUE AS is_new,
                 l.lacks_device
                     OR l.last_used_at < v_now - make_interval(secs => least(300, (a.call).idle_seconds / 4)) AS is_due,
                 g.grant_at, g.version AS grant_version, g.repeats, coalesce(g.grant_id, (a.call).grant_id) AS grant_id,
                 CASE WHEN g.grant_at IS NULL THEN 1 WHEN g.repeats THEN g.generation ELSE g.generation + 1 END AS generation,
                 c.enabled AS client_enabled, s.group_id AS source_group, s.role AS source_role, t.group_id AS target_group,
                 t.role AS target_role, t.scope_ceiling, r.others_in_group, l.session_id, l.subject, l.ended_at, l.expires_at,
-                l.last_used_at, l.auth_time, l.iat_after, l.auth_time_after, d.is_blocked, d.pinned_jkt, u.is_disabled
+                l.last_used_at, l.auth_time, l.iat_after, l.auth_time_after, d.is_blocked, d.pinned_jkt, u.is_disabled, r.is_token_covered
             FROM (SELECT unnest(p_calls) AS call, generate_subscripts(p_calls, 1) AS place) AS a
             -- The look: the same for every refusal, so that each takes the same time. OFFSET 0 makes each a look by a whole key.
             LEFT JOIN LATERAL (SELECT c.enabled FROM client c WHERE c.client_id = (a.call).client OFFSET 0) AS c ON true
@@ -303,13 +309,19 @@ BEGIN
                 FROM device d WHERE d.issuer = (a.call).issuer AND d.device_digest = (a.call).device OFFSET 0) AS d ON true
             -- The live session of the name, else the one that ended last.
             LEFT JOIN LATERAL (
-                SELECT l.ctid AS at, l.xmin AS version, l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at,
+                SELECT l.ctid AS at, l.xmin AS version, l.session_id, l.subject, l.ended_at IS NULL AS is_open,
+                    coalesce(l.ended_at, CASE WHEN o.died_at IS NULL THEN c.died_at END) AS ended_at, l.expires_at, l.last_used_at,
                     l.auth_time, l.iat_after, l.auth_time_after, l.device_digest IS NULL AS lacks_device,
-                    CASE WHEN l.ended_at IS NOT NULL THEN l.ended_at
-                        WHEN v_now >= l.expires_at THEN l.expires_at
+                    coalesce(l.ended_at, o.died_at, c.died_at) AS died_at
+                FROM session l
+                CROSS JOIN LATERAL (
+                    SELECT CASE WHEN v_now >= l.expires_at THEN l.expires_at
                         WHEN v_now >= l.last_used_at + make_interval(secs => (a.call).idle_seconds)
-                            THEN l.last_used_at + make_interval(secs => (a.call).idle_seconds) END AS died_at
-                FROM session l WHERE l.issuer = (a.call).issuer AND l.sid = (a.call).sid
+                            THEN l.last_used_at + make_interval(secs => (a.call).idle_seconds) END AS died_at) AS o
+                CROSS JOIN LATERAL (
+                    SELECT CASE WHEN is_covered(v_end, l.created_at, l.issued_at, l.auth_time)
+                        THEN v_end.began_until END AS died_at) AS c
+                WHERE l.issuer = (a.call).issuer AND l.sid = (a.call).sid
                 ORDER BY coalesce(l.ended_at, 'infinity') DESC LIMIT 1) AS l ON true
             -- Whether the IdP has disabled the user's account: looked up only where a session may begin, because that end ended
             -- every live session.
@@ -319,9 +331,9 @@ BEGIN
                     AND o.idp_issuer = (a.call).issuer AND o.subject = (a.call).subject OFFSET 0) AS u ON true
             -- THE RULE, in the order of `refusal` in Decision.swift.
             CROSS JOIN LATERAL (
-                SELECT o.others_in_group, coalesce(
+                SELECT o.others_in_group, o.is_token_covered, coalesce(
                     a.place <> ALL (v_assertion_used) AND a.place <> ALL (v_proof_used) AND (a.call).permitted
-                    AND c.enabled AND s.group_id = t.group_id AND s.role <> 'target' AND t.role <> 'source' AND o.others_in_group
+                    AND c.enabled AND s.group_id = t.group_id AND s.role <> 'target' AND t.role <> 'source' AND o.others_in_group AND NOT o.is_token_covered
                     AND ((a.call).client <> (a.call).source_client OR (a.call).allows_self_exchange)
                     AND CASE WHEN l.session_id IS NULL
                         THEN (a.call).first_sight_seconds IS NOT NULL AND u.is_disabled IS NOT TRUE
@@ -336,7 +348,8 @@ BEGIN
                     AND d.is_blocked IS NOT TRUE AND (d.pinned_jkt IS NULL OR d.pinned_jkt = (a.call).jkt)
                     AND (t.scope_ceiling IS NULL OR (a.call).scope <@ t.scope_ceiling), false) AS in_order
                 FROM (SELECT cardinality((a.call).other_audience) = 0
-                    OR are_in_group((a.call).issuer, s.group_id, (a.call).other_audience) AS others_in_group) AS o
+                    OR are_in_group((a.call).issuer, s.group_id, (a.call).other_audience) AS others_in_group,
+                    is_covered(v_end, NULL, (a.call).issued_at, (a.call).auth_time) AS is_token_covered) AS o
                 OFFSET 0) AS r
             -- From here on an end of the session waits for the commit. A faster end has made another version.
             LEFT JOIN LATERAL (
@@ -392,7 +405,7 @@ BEGIN
                 CASE WHEN NOT k.begins THEN k.ended_at END, k.session_expires_at,
                 CASE WHEN k.begins THEN v_now ELSE k.last_used_at END,
                 CASE WHEN k.begins THEN (k.call).auth_time ELSE k.auth_time END IS NOT NULL, k.iat_after, k.auth_time_after,
-                coalesce(k.is_blocked, false), k.pinned_jkt, k.needs_later_login, coalesce(k.is_disabled, false),
+                coalesce(k.is_blocked, false), k.pinned_jkt, k.needs_later_login, coalesce(k.is_disabled, false), k.is_token_covered,
                 CASE WHEN k.may_write THEN k.grant_id END, CASE WHEN k.may_write THEN k.generation WHEN k.is_granted THEN 0 END,
                 CASE WHEN k.may_write THEN least(k.session_expires_at, v_now + make_interval(secs => (k.call).grant_seconds)) END
             )::exchange_answer) FILTER (WHERE NOT k.is_over),
@@ -412,7 +425,7 @@ BEGIN
             ELSE k.is_granted OR NOT k.in_order OR k.needs_later_login OR k.is_over END;
 
         IF v_over IS NOT NULL THEN
-            PERFORM end_over(p_calls[over.place], v_now) FROM unnest(v_over) AS over (place);
+            PERFORM end_over(p_calls[over.place], v_now, v_end) FROM unnest(v_over) AS over (place);
         END IF;
         IF v_begins THEN
             v_moved := begin_grants(p_calls, v_more, v_now);
@@ -485,12 +498,12 @@ BEGIN
         INSERT INTO web_handoff (
             code, challenge, origin, app_client_id, app_is_bound, client_id, audience, issuer, sid, subject, source_client_id,
             other_audience, auth_time, acr, amr, issued_at, token_expires_at, key_is_current, device_digest, profile, scope,
-            claims, request_id, expires_at)
+            claims, request_id, made_at, expires_at)
         VALUES (
             p_code, p_challenge, p_origin, p_app.client, p_app.jkt IS NOT NULL, p_web.client, p_audience, p_app.issuer, p_app.sid,
             p_app.subject, p_app.source_client, p_app.other_audience, p_app.auth_time, p_app.acr, p_app.amr, p_app.issued_at,
             p_token_expires_at, p_key_is_current, p_app.device, p_app.profile, p_web.scope, p_web.claims, p_app.request_id,
-            clock_timestamp() + make_interval(secs => least(p_seconds, 60)));
+            date_trunc('second', clock_timestamp()), clock_timestamp() + make_interval(secs => least(p_seconds, 60)));
         INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details, trace_id)
         SELECT clock_timestamp(), 'handoff_made', p_app.request_id, p_app.client, a.session_id,
             jsonb_build_object('web_client', p_web.client, 'source_client', p_app.source_client), p_app.trace_id
@@ -523,6 +536,7 @@ BEGIN
         WHEN NOT FOUND THEN 'unknown'
         WHEN v_handoff.redeemed_at IS NOT NULL THEN 'used'
         WHEN clock_timestamp() >= v_handoff.expires_at THEN 'expired'
+        WHEN EXISTS (SELECT FROM general_end e WHERE is_covered(e, v_handoff.made_at, NULL, NULL)) THEN 'withdrawn'
         WHEN NOT EXISTS (SELECT FROM client c WHERE c.client_id = v_handoff.app_client_id AND c.enabled) OR NOT (
             SELECT p.is_given FROM handoff_permission(
                 v_handoff.issuer, v_handoff.app_client_id, v_handoff.app_is_bound, v_handoff.client_id, v_handoff.origin) AS p)

@@ -216,6 +216,7 @@ DECLARE
     v_is_assumed boolean;
     v_iat_after timestamptz;
     v_auth_time_after timestamptz;
+    v_end general_end;
 BEGIN
     IF p_subject IS NULL THEN
         RAISE EXCEPTION 'a session has a subject' USING ERRCODE = 'check_violation';
@@ -223,15 +224,20 @@ BEGIN
     IF p_lifetime IS NULL OR p_lifetime <= interval '0' THEN
         RAISE EXCEPTION 'a session lives for a while' USING ERRCODE = 'check_violation';
     END IF;
+    SELECT * INTO v_end FROM general_end e WHERE e.only_row;
     -- Where the session of the name has ended, a new one begins if this login satisfies the limits of the name.
     FOR v_attempt IN 1..2 LOOP
-        SELECT l.session_id, l.subject, l.ended_at IS NOT NULL OR l.expires_at <= v_now, l.idp_issuer, l.idp_sid,
+        SELECT l.session_id, l.subject,
+            l.ended_at IS NOT NULL OR l.expires_at <= v_now OR is_covered(v_end, l.created_at, l.issued_at, l.auth_time), l.idp_issuer, l.idp_sid,
             (l.idp_sid IS NULL OR l.idp_sid = l.sid) AND l.idp_issuer = l.issuer
         INTO v_found, v_subject, v_over, v_idp_issuer, v_idp_sid, v_is_assumed
         FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid
         ORDER BY coalesce(l.ended_at, 'infinity') DESC LIMIT 1;
         IF v_subject <> p_subject THEN
             RETURN ROW ('taken', v_found)::registration;
+        END IF;
+        IF is_covered(v_end, NULL, NULL, p_auth_time) THEN
+            RETURN ROW ('ended', coalesce(v_found, v_id))::registration;
         END IF;
         EXIT WHEN NOT v_over;
         IF v_attempt = 2 THEN
@@ -240,15 +246,21 @@ BEGIN
             END IF;
             RETURN ROW ('ended', v_found)::registration;
         END IF;
-        UPDATE session l
-        SET ended_at = l.expires_at, end_reason = 'expired',
-            auth_time_after = CASE WHEN l.auth_time IS NULL THEN l.auth_time_after ELSE greatest(l.auth_time_after, l.expires_at) END,
-            iat_after = CASE WHEN l.auth_time IS NULL THEN greatest(l.iat_after, l.expires_at) ELSE l.iat_after END
-        WHERE l.session_id = v_found AND l.ended_at IS NULL;
-        IF FOUND THEN
-            INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason, actor, details)
-            VALUES (clock_timestamp(), 'session_ended', p_request_id, v_found, 'expired', v_actor, v_details);
-        END IF;
+        WITH ended AS (
+            UPDATE session l
+            SET ended_at = o.died_at, end_reason = o.reason,
+                auth_time_after = CASE WHEN o.needs_login THEN greatest(l.auth_time_after, o.died_at) ELSE l.auth_time_after END,
+                iat_after = CASE WHEN o.needs_login THEN l.iat_after ELSE greatest(l.iat_after, o.died_at) END
+            FROM (
+                SELECT h.session_id, h.expires_at <= v_now AND h.auth_time IS NOT NULL AS needs_login,
+                    CASE WHEN h.expires_at <= v_now THEN h.expires_at ELSE v_end.began_until END AS died_at,
+                    CASE WHEN h.expires_at <= v_now THEN 'expired' ELSE 'general_end' END AS reason
+                FROM session h WHERE h.session_id = v_found) AS o
+            WHERE l.session_id = o.session_id AND l.ended_at IS NULL
+            RETURNING l.session_id, l.end_reason
+        )
+        INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason, actor, details)
+        SELECT clock_timestamp(), 'session_ended', p_request_id, e.session_id, e.end_reason, v_actor, v_details FROM ended e;
         INSERT INTO session (
             session_id, issuer, sid, idp_issuer, idp_sid, subject, source_client_id, auth_time, acr, amr, issued_at, created_at,
             expires_at, last_used_at)

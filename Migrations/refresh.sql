@@ -144,6 +144,7 @@ CREATE OR REPLACE FUNCTION refresh(p_calls refresh_call[], p_shown shown[] DEFAU
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
     v_now pg_catalog.timestamptz;
+    v_end native_sso.general_end;
     v_assertion_used pg_catalog.int8[] := '{}';
     v_proof_used pg_catalog.int8[] := '{}';
     v_answers native_sso.refresh_answer[] := '{}';
@@ -162,6 +163,7 @@ BEGIN
         v_assertion_used := used_assertions(p_shown);
         v_proof_used := used_proofs(p_shown, v_assertion_used);
     END IF;
+    SELECT * INTO v_end FROM general_end e WHERE e.only_row;
     LOOP
         v_now := date_trunc('second', clock_timestamp());
         WITH judged AS MATERIALIZED (
@@ -182,8 +184,9 @@ BEGIN
                     g.revoke_reason IS NOT DISTINCT FROM 'refresh_token_late' AS came_late
                 FROM sso_grant g WHERE g.grant_id = (a.call).grant_id OFFSET 0) AS g ON true
             LEFT JOIN LATERAL (
-                SELECT l.ctid AS at, l.xmin AS version, l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at,
-                    l.last_used_at
+                SELECT l.ctid AS at, l.xmin AS version, l.issuer, l.idp_issuer, l.sid, l.subject, l.expires_at, l.last_used_at,
+                    CASE WHEN l.ended_at IS NULL AND is_covered(v_end, l.created_at, l.issued_at, l.auth_time)
+                        THEN v_end.began_until ELSE l.ended_at END AS ended_at
                 FROM session l WHERE l.session_id = g.session_id OFFSET 0) AS l ON true
             LEFT JOIN LATERAL (SELECT c.enabled FROM client c WHERE c.client_id = g.client_id OFFSET 0) AS c ON true
             LEFT JOIN LATERAL (

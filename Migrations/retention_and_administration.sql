@@ -28,16 +28,28 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
 $$;
 GRANT EXECUTE ON FUNCTION lacks_event TO native_sso_broker;
 
+-- The sessions as exchange and refresh see them: what the general end covers has ended.
+CREATE OR REPLACE VIEW session_state AS
+SELECT l.session_id, l.issuer, l.sid, l.idp_issuer, l.idp_sid, l.subject, l.profile, l.device_digest, l.source_client_id, l.auth_time,
+    l.acr, l.amr, l.created_at, l.expires_at, l.last_used_at, coalesce(l.ended_at, c.ended_at) AS ended_at,
+    CASE WHEN l.ended_at IS NULL AND c.ended_at IS NOT NULL THEN 'general_end' ELSE l.end_reason END AS end_reason,
+    l.issued_at, l.iat_after, l.auth_time_after
+FROM session l
+CROSS JOIN (SELECT e AS row FROM general_end e WHERE e.only_row) AS e
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN is_covered(e.row, l.created_at, l.issued_at, l.auth_time) THEN (e.row).began_until END AS ended_at) AS c;
+COMMENT ON VIEW session_state IS 'The sessions, where those that the general end covers have ended.';
+
 -- Whether an operator's name means this session: the SHA-256 of a sid of its issuer, or of the IdP's logout tokens, or its session_id.
 -- Inlined where it is used.
-CREATE OR REPLACE FUNCTION is_named(s session, p_issuer text, p_sid bytea, p_session_id uuid) RETURNS boolean
+CREATE OR REPLACE FUNCTION is_named(s session_state, p_issuer text, p_sid bytea, p_session_id uuid) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT s.issuer = p_issuer AND s.sid = p_sid OR s.idp_issuer = p_issuer AND s.idp_sid = p_sid OR s.session_id = p_session_id
 $$;
 
 -- Whether an operator's selection holds this session; NULL selects all. Inlined where it is used.
 CREATE OR REPLACE FUNCTION is_selected(
-    s session, p_issuer text, p_sid bytea, p_session_id uuid, p_idp_issuer text, p_subject text, p_device bytea, p_client text,
+    s session_state, p_issuer text, p_sid bytea, p_session_id uuid, p_idp_issuer text, p_subject text, p_device bytea, p_client text,
     p_began_until timestamptz)
 RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT (p_sid IS NULL OR native_sso.is_named(s, p_issuer, p_sid, p_session_id))
@@ -204,6 +216,7 @@ BEGIN
     END IF;
     -- Before the last session of an IdP is swept.
     PERFORM note_used_prefixes();
+    DELETE FROM broker_count c WHERE c.counted_at < now() - interval '400 days';
     IF p_interval_seconds <= 0 THEN
         RETURN true;
     END IF;
@@ -212,6 +225,37 @@ BEGIN
 END
 $$;
 GRANT EXECUTE ON FUNCTION begin_sweep TO native_sso_broker;
+
+-- For a broker's new connection: its number, NULL if it has never counted here; when an operator accepted this database, and when the
+-- server was started, in microseconds since 1970.
+CREATE OR REPLACE FUNCTION broker_number(p_broker uuid, OUT number bigint, OUT accepted_at bigint, OUT started_at bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
+BEGIN
+    SELECT c.number INTO number FROM broker_count c WHERE c.broker_id = p_broker;
+    SELECT CASE WHEN isfinite(a.accepted_at) THEN (extract(epoch FROM a.accepted_at) * 1000000)::bigint ELSE 0 END INTO accepted_at
+    FROM database_acceptance a WHERE a.only_row;
+    started_at := (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint;
+END
+$$;
+GRANT EXECUTE ON FUNCTION broker_number TO native_sso_broker;
+
+-- Counts, and returns the new number. NULL: the database lacks the number that the broker knows, and nothing is written.
+CREATE OR REPLACE FUNCTION count_broker(p_broker uuid, p_known bigint) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    v_number bigint;
+BEGIN
+    UPDATE broker_count c SET number = c.number + 1, counted_at = now() WHERE c.broker_id = p_broker AND c.number >= p_known
+    RETURNING c.number INTO v_number;
+    IF v_number IS NULL AND p_known = 0 THEN
+        INSERT INTO broker_count AS c VALUES (p_broker, 1, now())
+        ON CONFLICT (broker_id) DO UPDATE SET number = c.number + 1, counted_at = now()
+        RETURNING c.number INTO v_number;
+    END IF;
+    RETURN v_number;
+END
+$$;
+GRANT EXECUTE ON FUNCTION count_broker TO native_sso_broker;
 
 -- How many sessions and grants live, estimated from about 128 pages of each table; and when the last sweep began, in seconds since
 -- 1970, or 0.
@@ -224,11 +268,11 @@ DECLARE
 BEGIN
     v_percent := least(100, 100 * v_pages * v_page / greatest(pg_relation_size('session'), 1));
     SELECT round(count(*) * 100 / v_percent) INTO sessions
-    FROM session l TABLESAMPLE SYSTEM (v_percent)
-    WHERE l.ended_at IS NULL AND l.expires_at > now();
+    FROM session l TABLESAMPLE SYSTEM (v_percent) CROSS JOIN general_end e
+    WHERE l.ended_at IS NULL AND l.expires_at > now() AND NOT is_covered(e, l.created_at, l.issued_at, l.auth_time);
     v_percent := least(100, 100 * v_pages * v_page / greatest(pg_relation_size('sso_grant'), 1));
     SELECT round(count(*) * 100 / v_percent) INTO grants
-    FROM sso_grant g TABLESAMPLE SYSTEM (v_percent) JOIN session l USING (session_id)
+    FROM sso_grant g TABLESAMPLE SYSTEM (v_percent) JOIN session_state l USING (session_id)
     WHERE g.revoked_at IS NULL AND g.expires_at > now() AND l.ended_at IS NULL AND l.expires_at > now();
     SELECT CASE WHEN isfinite(s.begun_at) THEN extract(epoch FROM s.begun_at)::bigint ELSE 0 END INTO swept_at FROM sweep s;
 END

@@ -100,6 +100,7 @@ BEGIN
         JOIN client c ON c.client_id = g.client_id
         JOIN sharing_group_member t ON t.issuer = l.idp_issuer AND t.client_id = g.client_id
         JOIN sharing_group_member s ON s.issuer = l.idp_issuer AND s.client_id = g.source_client_id AND s.group_id = t.group_id
+        JOIN general_end e ON e.only_row AND NOT is_covered(e, l.created_at, l.issued_at, l.auth_time)
         LEFT JOIN device d ON d.issuer = l.issuer AND d.device_digest = g.device_digest
         WHERE l.session_id = p_session_id AND l.ended_at IS NULL AND v_now < l.expires_at
             AND v_now < l.last_used_at + make_interval(secs => p_idle_seconds)

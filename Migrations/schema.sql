@@ -65,6 +65,7 @@ CREATE TYPE native_sso.exchange_answer AS (
 	pinned_jkt text,
 	needs_later_login boolean,
 	account_disabled boolean,
+	token_covered boolean,
 	grant_id uuid,
 	generation integer,
 	grant_expires_at timestamp with time zone
@@ -75,7 +76,7 @@ COMMENT ON TYPE native_sso.exchange_answer IS '
     source_group text, source_role text, target_group text, target_role text, scope_ceiling text[],
     other_audience_in_group boolean, session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz,
     last_used_at timestamptz, has_auth_time boolean, iat_after timestamptz, auth_time_after timestamptz,
-    device_blocked boolean, pinned_jkt text, needs_later_login boolean, account_disabled boolean,
+    device_blocked boolean, pinned_jkt text, needs_later_login boolean, account_disabled boolean, token_covered boolean,
     grant_id uuid, generation integer, grant_expires_at timestamptz';
 
 CREATE TYPE native_sso.exchange_call AS (
@@ -448,11 +449,44 @@ BEGIN
     END IF;
     -- Before the last session of an IdP is swept.
     PERFORM note_used_prefixes();
+    DELETE FROM broker_count c WHERE c.counted_at < now() - interval '400 days';
     IF p_interval_seconds <= 0 THEN
         RETURN true;
     END IF;
     UPDATE sweep SET begun_at = now() WHERE begun_at <= now() - make_interval(secs => greatest(p_interval_seconds, 3600));
     RETURN FOUND;
+END
+$$;
+
+CREATE FUNCTION native_sso.broker_number(p_broker uuid, OUT number bigint, OUT accepted_at bigint, OUT started_at bigint) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+BEGIN
+    SELECT c.number INTO number FROM broker_count c WHERE c.broker_id = p_broker;
+    SELECT CASE WHEN isfinite(a.accepted_at) THEN (extract(epoch FROM a.accepted_at) * 1000000)::bigint ELSE 0 END INTO accepted_at
+    FROM database_acceptance a WHERE a.only_row;
+    started_at := (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint;
+END
+$$;
+
+CREATE FUNCTION native_sso.count_broker(p_broker uuid, p_known bigint) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_number bigint;
+BEGIN
+    UPDATE broker_count c SET number = c.number + 1, counted_at = now() WHERE c.broker_id = p_broker AND c.number >= p_known
+    RETURNING c.number INTO v_number;
+    IF v_number IS NULL AND p_known = 0 THEN
+        INSERT INTO broker_count AS c VALUES (p_broker, 1, now())
+        ON CONFLICT (broker_id) DO UPDATE SET number = c.number + 1, counted_at = now()
+        RETURNING c.number INTO v_number;
+    END IF;
+    RETURN v_number;
 END
 $$;
 
@@ -529,7 +563,22 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.end_over(p_call native_sso.exchange_call, p_now timestamp with time zone) RETURNS void
+CREATE TABLE native_sso.general_end (
+    only_row boolean NOT NULL,
+    began_until timestamp(0) with time zone NOT NULL,
+    login_until timestamp(0) with time zone,
+    CONSTRAINT general_end_only_row_check CHECK (only_row)
+);
+
+COMMENT ON TABLE native_sso.general_end IS 'The last end of all sessions at once, whether this database knows them or not: by session end --all, or after a restore.';
+
+COMMENT ON COLUMN native_sso.general_end.only_row IS 'There is one row.';
+
+COMMENT ON COLUMN native_sso.general_end.began_until IS 'What began up to then is over: sessions with their grants, codes, kept answers, and id_tokens by their iat. It only grows.';
+
+COMMENT ON COLUMN native_sso.general_end.login_until IS 'The same for the auth_time of an id_token: the user must log in again. Never later than began_until; NULL: no limit.';
+
+CREATE FUNCTION native_sso.end_over(p_call native_sso.exchange_call, p_now timestamp with time zone, p_end native_sso.general_end) RETURNS void
     LANGUAGE plpgsql
     AS $$
 BEGIN
@@ -540,16 +589,18 @@ BEGIN
             auth_time_after = CASE WHEN o.needs_login THEN greatest(l.auth_time_after, o.died_at) ELSE l.auth_time_after END
         FROM (
             SELECT h.session_id,
-                CASE WHEN p_now >= h.expires_at THEN h.expires_at ELSE h.idle_at END AS died_at,
-                CASE WHEN p_now >= h.expires_at THEN 'expired' ELSE 'idle' END AS reason,
+                CASE WHEN p_now >= h.expires_at THEN h.expires_at WHEN p_now >= h.idle_at THEN h.idle_at
+                    ELSE p_end.began_until END AS died_at,
+                CASE WHEN p_now >= h.expires_at THEN 'expired' WHEN p_now >= h.idle_at THEN 'idle' ELSE 'general_end' END AS reason,
                 p_now >= h.expires_at AND h.auth_time IS NOT NULL AS needs_login
             FROM (
-                SELECT h.session_id, h.expires_at, h.auth_time,
+                SELECT h.session_id, h.expires_at, h.created_at, h.issued_at, h.auth_time,
                     h.last_used_at + make_interval(secs => p_call.idle_seconds) AS idle_at
                 FROM session h
                 WHERE h.issuer = p_call.issuer AND h.sid = p_call.sid AND coalesce(h.ended_at, 'infinity') = 'infinity'
                 FOR NO KEY UPDATE) AS h
-            WHERE p_now >= h.expires_at OR p_now >= h.idle_at) AS o
+            WHERE p_now >= h.expires_at OR p_now >= h.idle_at
+                OR is_covered(p_end, h.created_at, h.issued_at, h.auth_time)) AS o
         WHERE l.session_id = o.session_id
         RETURNING l.session_id, l.end_reason
     )
@@ -649,6 +700,7 @@ DECLARE
     v_proof_used boolean := false;
     v_assertion_used boolean := false;
     v_is_done boolean := false;
+    v_end general_end;
 BEGIN
     -- The sweep may have deleted the row of a token that expired an hour ago, so its second use would not be seen: no answer. The
     -- broker's checks refuse an old token anyway.
@@ -673,6 +725,7 @@ BEGIN
     END IF;
     FOR v_attempt IN 1..3 LOOP
         v_now := date_trunc('second', clock_timestamp());
+        SELECT * INTO v_end FROM general_end e WHERE e.only_row;
         SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = p_client;
         v_client_enabled := coalesce(v_client_enabled, false);
         SELECT m.group_id, m.role INTO v_group, v_role
@@ -685,13 +738,15 @@ BEGIN
         v_login_ended := NOT (
             SELECT satisfies_limits(p_issued_at, p_auth_time, n.iat_after, n.auth_time_after)
             FROM idp_session_limits(p_issuer, p_idp_sid) n
-        ) OR EXISTS (
+        ) OR is_covered(v_end, NULL, p_issued_at, p_auth_time) OR EXISTS (
             SELECT FROM subject_logout o
             WHERE o.idp_issuer = p_issuer AND o.subject = p_subject AND least(p_auth_time, p_issued_at) <= o.issued_at);
         v_account_disabled := EXISTS (
             SELECT FROM subject_logout o
             WHERE o.idp_issuer = p_issuer AND o.subject = p_subject AND o.disabled_at IS NOT NULL);
-        SELECT l.session_id, l.expires_at, l.device_digest IS DISTINCT FROM p_device OR l.ended_at IS NOT NULL OR l.expires_at <= v_now
+        SELECT l.session_id, l.expires_at,
+            l.device_digest IS DISTINCT FROM p_device OR l.ended_at IS NOT NULL OR l.expires_at <= v_now
+                OR is_covered(v_end, l.created_at, l.issued_at, l.auth_time)
         INTO v_session_id, v_expires_at, v_token_used
         FROM used_proof u LEFT JOIN session l ON l.session_id = u.session_id
         WHERE u.kind = 'enrolment' AND u.digest = p_token;
@@ -779,6 +834,7 @@ CREATE FUNCTION native_sso.exchange(p_calls native_sso.exchange_call[], p_shown 
     AS $$
 DECLARE
     v_now pg_catalog.timestamptz;
+    v_end native_sso.general_end;
     v_assertion_used pg_catalog.int8[] := '{}';
     v_proof_used pg_catalog.int8[] := '{}';
     v_answers native_sso.exchange_answer[] := '{}';
@@ -801,26 +857,28 @@ BEGIN
         v_assertion_used := used_assertions(p_shown);
         v_proof_used := used_proofs(p_shown, v_assertion_used);
     END IF;
+    -- An end that commits after this look covers what begins here, by its iat or its auth_time.
+    SELECT * INTO v_end FROM general_end e WHERE e.only_row;
     LOOP
         v_now := date_trunc('second', clock_timestamp());
         WITH judged AS MATERIALIZED (
             SELECT a.place, a.call, r.in_order, later.is_needed AS needs_later_login,
                 -- Whether every check passed, and the judged version of the session is locked.
                 CASE WHEN NOT r.in_order OR later.is_needed THEN false
-                    WHEN l.session_id IS NOT NULL AND l.ended_at IS NULL AND h.is_held IS NULL THEN false
+                    WHEN l.is_open AND h.is_held IS NULL THEN false
                     WHEN (a.call).heeds_pin AND (a.call).jkt IS NOT NULL AND d.pinned_jkt IS NULL
                         THEN pin_is_free((a.call).issuer, (a.call).device, (a.call).client, (a.call).jkt)
                     ELSE true END AS is_granted, (a.call).grant_id IS NOT NULL AS is_asked,
-                -- An expired session ends in this turn. In the next turn another may begin under its name.
-                r.in_order AND l.died_at IS NOT NULL AND l.ended_at IS NULL AS is_over,
-                l.session_id IS NULL OR l.ended_at IS NOT NULL AS is_new,
+                -- A session that is over ends in this turn. In the next turn another may begin under its name.
+                r.in_order AND l.died_at IS NOT NULL AND l.is_open AS is_over,
+                l.is_open IS NOT TRUE AS is_new,
                 l.lacks_device
                     OR l.last_used_at < v_now - make_interval(secs => least(300, (a.call).idle_seconds / 4)) AS is_due,
                 g.grant_at, g.version AS grant_version, g.repeats, coalesce(g.grant_id, (a.call).grant_id) AS grant_id,
                 CASE WHEN g.grant_at IS NULL THEN 1 WHEN g.repeats THEN g.generation ELSE g.generation + 1 END AS generation,
                 c.enabled AS client_enabled, s.group_id AS source_group, s.role AS source_role, t.group_id AS target_group,
                 t.role AS target_role, t.scope_ceiling, r.others_in_group, l.session_id, l.subject, l.ended_at, l.expires_at,
-                l.last_used_at, l.auth_time, l.iat_after, l.auth_time_after, d.is_blocked, d.pinned_jkt, u.is_disabled
+                l.last_used_at, l.auth_time, l.iat_after, l.auth_time_after, d.is_blocked, d.pinned_jkt, u.is_disabled, r.is_token_covered
             FROM (SELECT unnest(p_calls) AS call, generate_subscripts(p_calls, 1) AS place) AS a
             -- The look: the same for every refusal, so that each takes the same time. OFFSET 0 makes each a look by a whole key.
             LEFT JOIN LATERAL (SELECT c.enabled FROM client c WHERE c.client_id = (a.call).client OFFSET 0) AS c ON true
@@ -836,13 +894,19 @@ BEGIN
                 FROM device d WHERE d.issuer = (a.call).issuer AND d.device_digest = (a.call).device OFFSET 0) AS d ON true
             -- The live session of the name, else the one that ended last.
             LEFT JOIN LATERAL (
-                SELECT l.ctid AS at, l.xmin AS version, l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at,
+                SELECT l.ctid AS at, l.xmin AS version, l.session_id, l.subject, l.ended_at IS NULL AS is_open,
+                    coalesce(l.ended_at, CASE WHEN o.died_at IS NULL THEN c.died_at END) AS ended_at, l.expires_at, l.last_used_at,
                     l.auth_time, l.iat_after, l.auth_time_after, l.device_digest IS NULL AS lacks_device,
-                    CASE WHEN l.ended_at IS NOT NULL THEN l.ended_at
-                        WHEN v_now >= l.expires_at THEN l.expires_at
+                    coalesce(l.ended_at, o.died_at, c.died_at) AS died_at
+                FROM session l
+                CROSS JOIN LATERAL (
+                    SELECT CASE WHEN v_now >= l.expires_at THEN l.expires_at
                         WHEN v_now >= l.last_used_at + make_interval(secs => (a.call).idle_seconds)
-                            THEN l.last_used_at + make_interval(secs => (a.call).idle_seconds) END AS died_at
-                FROM session l WHERE l.issuer = (a.call).issuer AND l.sid = (a.call).sid
+                            THEN l.last_used_at + make_interval(secs => (a.call).idle_seconds) END AS died_at) AS o
+                CROSS JOIN LATERAL (
+                    SELECT CASE WHEN is_covered(v_end, l.created_at, l.issued_at, l.auth_time)
+                        THEN v_end.began_until END AS died_at) AS c
+                WHERE l.issuer = (a.call).issuer AND l.sid = (a.call).sid
                 ORDER BY coalesce(l.ended_at, 'infinity') DESC LIMIT 1) AS l ON true
             -- Whether the IdP has disabled the user's account: looked up only where a session may begin, because that end ended
             -- every live session.
@@ -852,9 +916,9 @@ BEGIN
                     AND o.idp_issuer = (a.call).issuer AND o.subject = (a.call).subject OFFSET 0) AS u ON true
             -- THE RULE, in the order of `refusal` in Decision.swift.
             CROSS JOIN LATERAL (
-                SELECT o.others_in_group, coalesce(
+                SELECT o.others_in_group, o.is_token_covered, coalesce(
                     a.place <> ALL (v_assertion_used) AND a.place <> ALL (v_proof_used) AND (a.call).permitted
-                    AND c.enabled AND s.group_id = t.group_id AND s.role <> 'target' AND t.role <> 'source' AND o.others_in_group
+                    AND c.enabled AND s.group_id = t.group_id AND s.role <> 'target' AND t.role <> 'source' AND o.others_in_group AND NOT o.is_token_covered
                     AND ((a.call).client <> (a.call).source_client OR (a.call).allows_self_exchange)
                     AND CASE WHEN l.session_id IS NULL
                         THEN (a.call).first_sight_seconds IS NOT NULL AND u.is_disabled IS NOT TRUE
@@ -869,7 +933,8 @@ BEGIN
                     AND d.is_blocked IS NOT TRUE AND (d.pinned_jkt IS NULL OR d.pinned_jkt = (a.call).jkt)
                     AND (t.scope_ceiling IS NULL OR (a.call).scope <@ t.scope_ceiling), false) AS in_order
                 FROM (SELECT cardinality((a.call).other_audience) = 0
-                    OR are_in_group((a.call).issuer, s.group_id, (a.call).other_audience) AS others_in_group) AS o
+                    OR are_in_group((a.call).issuer, s.group_id, (a.call).other_audience) AS others_in_group,
+                    is_covered(v_end, NULL, (a.call).issued_at, (a.call).auth_time) AS is_token_covered) AS o
                 OFFSET 0) AS r
             -- From here on an end of the session waits for the commit. A faster end has made another version.
             LEFT JOIN LATERAL (
@@ -925,7 +990,7 @@ BEGIN
                 CASE WHEN NOT k.begins THEN k.ended_at END, k.session_expires_at,
                 CASE WHEN k.begins THEN v_now ELSE k.last_used_at END,
                 CASE WHEN k.begins THEN (k.call).auth_time ELSE k.auth_time END IS NOT NULL, k.iat_after, k.auth_time_after,
-                coalesce(k.is_blocked, false), k.pinned_jkt, k.needs_later_login, coalesce(k.is_disabled, false),
+                coalesce(k.is_blocked, false), k.pinned_jkt, k.needs_later_login, coalesce(k.is_disabled, false), k.is_token_covered,
                 CASE WHEN k.may_write THEN k.grant_id END, CASE WHEN k.may_write THEN k.generation WHEN k.is_granted THEN 0 END,
                 CASE WHEN k.may_write THEN least(k.session_expires_at, v_now + make_interval(secs => (k.call).grant_seconds)) END
             )::exchange_answer) FILTER (WHERE NOT k.is_over),
@@ -945,7 +1010,7 @@ BEGIN
             ELSE k.is_granted OR NOT k.in_order OR k.needs_later_login OR k.is_over END;
 
         IF v_over IS NOT NULL THEN
-            PERFORM end_over(p_calls[over.place], v_now) FROM unnest(v_over) AS over (place);
+            PERFORM end_over(p_calls[over.place], v_now, v_end) FROM unnest(v_over) AS over (place);
         END IF;
         IF v_begins THEN
             v_moved := begin_grants(p_calls, v_more, v_now);
@@ -1005,6 +1070,7 @@ CREATE TABLE native_sso.web_handoff (
     scope text[] NOT NULL,
     claims native_sso.copied_claims,
     request_id uuid NOT NULL,
+    made_at timestamp(0) with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     redeemed_at timestamp with time zone
 );
@@ -1056,6 +1122,8 @@ COMMENT ON COLUMN native_sso.web_handoff.scope IS 'The most that the web app get
 COMMENT ON COLUMN native_sso.web_handoff.claims IS 'What the web app''s access tokens copy of the id_token; NULL: nothing.';
 
 COMMENT ON COLUMN native_sso.web_handoff.request_id IS 'X-Request-Id of the answer with the code.';
+
+COMMENT ON COLUMN native_sso.web_handoff.made_at IS 'When the app got it.';
 
 COMMENT ON COLUMN native_sso.web_handoff.expires_at IS 'From then on the code is refused.';
 
@@ -1277,6 +1345,13 @@ CREATE FUNCTION native_sso.instant_that_counts(p_instant timestamp with time zon
     LANGUAGE sql STABLE
     AS $$ SELECT CASE WHEN p_instant IS NOT NULL THEN least(p_instant, date_trunc('second', now()) + interval '1 minute') END $$;
 
+CREATE FUNCTION native_sso.is_covered(e native_sso.general_end, p_began_at timestamp with time zone, p_iat timestamp with time zone, p_auth_time timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT coalesce(p_began_at <= e.began_until, false) OR coalesce(p_iat <= e.began_until, false)
+        OR coalesce(p_auth_time <= e.login_until, false)
+$$;
+
 CREATE FUNCTION native_sso.is_grant_live(p_session_id uuid, p_client text, p_issued_at timestamp with time zone, p_idle_seconds bigint) RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -1291,6 +1366,7 @@ BEGIN
         JOIN client c ON c.client_id = g.client_id
         JOIN sharing_group_member t ON t.issuer = l.idp_issuer AND t.client_id = g.client_id
         JOIN sharing_group_member s ON s.issuer = l.idp_issuer AND s.client_id = g.source_client_id AND s.group_id = t.group_id
+        JOIN general_end e ON e.only_row AND NOT is_covered(e, l.created_at, l.issued_at, l.auth_time)
         LEFT JOIN device d ON d.issuer = l.issuer AND d.device_digest = g.device_digest
         WHERE l.session_id = p_session_id AND l.ended_at IS NULL AND v_now < l.expires_at
             AND v_now < l.last_used_at + make_interval(secs => p_idle_seconds)
@@ -1365,13 +1441,49 @@ COMMENT ON COLUMN native_sso.session.iat_after IS 'An id_token under this name c
 
 COMMENT ON COLUMN native_sso.session.auth_time_after IS 'The same for auth_time. An id_token without auth_time does not count then. An end that sets neither sets this one.';
 
-CREATE FUNCTION native_sso.is_named(s native_sso.session, p_issuer text, p_sid bytea, p_session_id uuid) RETURNS boolean
+CREATE VIEW native_sso.session_state AS
+ SELECT l.session_id,
+    l.issuer,
+    l.sid,
+    l.idp_issuer,
+    l.idp_sid,
+    l.subject,
+    l.profile,
+    l.device_digest,
+    l.source_client_id,
+    l.auth_time,
+    l.acr,
+    l.amr,
+    l.created_at,
+    l.expires_at,
+    l.last_used_at,
+    COALESCE(l.ended_at, c.ended_at) AS ended_at,
+        CASE
+            WHEN ((l.ended_at IS NULL) AND (c.ended_at IS NOT NULL)) THEN 'general_end'::text
+            ELSE l.end_reason
+        END AS end_reason,
+    l.issued_at,
+    l.iat_after,
+    l.auth_time_after
+   FROM ((native_sso.session l
+     CROSS JOIN ( SELECT e_1.*::native_sso.general_end AS "row"
+           FROM native_sso.general_end e_1
+          WHERE e_1.only_row) e)
+     CROSS JOIN LATERAL ( SELECT
+                CASE
+                    WHEN native_sso.is_covered(e."row", l.created_at, l.issued_at, l.auth_time) THEN (e."row").began_until
+                    ELSE NULL::timestamp with time zone
+                END AS ended_at) c);
+
+COMMENT ON VIEW native_sso.session_state IS 'The sessions, where those that the general end covers have ended.';
+
+CREATE FUNCTION native_sso.is_named(s native_sso.session_state, p_issuer text, p_sid bytea, p_session_id uuid) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $$
     SELECT s.issuer = p_issuer AND s.sid = p_sid OR s.idp_issuer = p_issuer AND s.idp_sid = p_sid OR s.session_id = p_session_id
 $$;
 
-CREATE FUNCTION native_sso.is_selected(s native_sso.session, p_issuer text, p_sid bytea, p_session_id uuid, p_idp_issuer text, p_subject text, p_device bytea, p_client text, p_began_until timestamp with time zone) RETURNS boolean
+CREATE FUNCTION native_sso.is_selected(s native_sso.session_state, p_issuer text, p_sid bytea, p_session_id uuid, p_idp_issuer text, p_subject text, p_device bytea, p_client text, p_began_until timestamp with time zone) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $$
     SELECT (p_sid IS NULL OR native_sso.is_named(s, p_issuer, p_sid, p_session_id))
@@ -1570,12 +1682,12 @@ BEGIN
         INSERT INTO web_handoff (
             code, challenge, origin, app_client_id, app_is_bound, client_id, audience, issuer, sid, subject, source_client_id,
             other_audience, auth_time, acr, amr, issued_at, token_expires_at, key_is_current, device_digest, profile, scope,
-            claims, request_id, expires_at)
+            claims, request_id, made_at, expires_at)
         VALUES (
             p_code, p_challenge, p_origin, p_app.client, p_app.jkt IS NOT NULL, p_web.client, p_audience, p_app.issuer, p_app.sid,
             p_app.subject, p_app.source_client, p_app.other_audience, p_app.auth_time, p_app.acr, p_app.amr, p_app.issued_at,
             p_token_expires_at, p_key_is_current, p_app.device, p_app.profile, p_web.scope, p_web.claims, p_app.request_id,
-            clock_timestamp() + make_interval(secs => least(p_seconds, 60)));
+            date_trunc('second', clock_timestamp()), clock_timestamp() + make_interval(secs => least(p_seconds, 60)));
         INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details, trace_id)
         SELECT clock_timestamp(), 'handoff_made', p_app.request_id, p_app.client, a.session_id,
             jsonb_build_object('web_client', p_web.client, 'source_client', p_app.source_client), p_app.trace_id
@@ -1809,6 +1921,7 @@ BEGIN
         WHEN NOT FOUND THEN 'unknown'
         WHEN v_handoff.redeemed_at IS NOT NULL THEN 'used'
         WHEN clock_timestamp() >= v_handoff.expires_at THEN 'expired'
+        WHEN EXISTS (SELECT FROM general_end e WHERE is_covered(e, v_handoff.made_at, NULL, NULL)) THEN 'withdrawn'
         WHEN NOT EXISTS (SELECT FROM client c WHERE c.client_id = v_handoff.app_client_id AND c.enabled) OR NOT (
             SELECT p.is_given FROM handoff_permission(
                 v_handoff.issuer, v_handoff.app_client_id, v_handoff.app_is_bound, v_handoff.client_id, v_handoff.origin) AS p)
@@ -1834,6 +1947,7 @@ CREATE FUNCTION native_sso.refresh(p_calls native_sso.refresh_call[], p_shown na
     AS $$
 DECLARE
     v_now pg_catalog.timestamptz;
+    v_end native_sso.general_end;
     v_assertion_used pg_catalog.int8[] := '{}';
     v_proof_used pg_catalog.int8[] := '{}';
     v_answers native_sso.refresh_answer[] := '{}';
@@ -1852,6 +1966,7 @@ BEGIN
         v_assertion_used := used_assertions(p_shown);
         v_proof_used := used_proofs(p_shown, v_assertion_used);
     END IF;
+    SELECT * INTO v_end FROM general_end e WHERE e.only_row;
     LOOP
         v_now := date_trunc('second', clock_timestamp());
         WITH judged AS MATERIALIZED (
@@ -1872,8 +1987,9 @@ BEGIN
                     g.revoke_reason IS NOT DISTINCT FROM 'refresh_token_late' AS came_late
                 FROM sso_grant g WHERE g.grant_id = (a.call).grant_id OFFSET 0) AS g ON true
             LEFT JOIN LATERAL (
-                SELECT l.ctid AS at, l.xmin AS version, l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at,
-                    l.last_used_at
+                SELECT l.ctid AS at, l.xmin AS version, l.issuer, l.idp_issuer, l.sid, l.subject, l.expires_at, l.last_used_at,
+                    CASE WHEN l.ended_at IS NULL AND is_covered(v_end, l.created_at, l.issued_at, l.auth_time)
+                        THEN v_end.began_until ELSE l.ended_at END AS ended_at
                 FROM session l WHERE l.session_id = g.session_id OFFSET 0) AS l ON true
             LEFT JOIN LATERAL (SELECT c.enabled FROM client c WHERE c.client_id = g.client_id OFFSET 0) AS c ON true
             LEFT JOIN LATERAL (
@@ -1999,6 +2115,7 @@ DECLARE
     v_is_assumed boolean;
     v_iat_after timestamptz;
     v_auth_time_after timestamptz;
+    v_end general_end;
 BEGIN
     IF p_subject IS NULL THEN
         RAISE EXCEPTION 'a session has a subject' USING ERRCODE = 'check_violation';
@@ -2006,15 +2123,20 @@ BEGIN
     IF p_lifetime IS NULL OR p_lifetime <= interval '0' THEN
         RAISE EXCEPTION 'a session lives for a while' USING ERRCODE = 'check_violation';
     END IF;
+    SELECT * INTO v_end FROM general_end e WHERE e.only_row;
     -- Where the session of the name has ended, a new one begins if this login satisfies the limits of the name.
     FOR v_attempt IN 1..2 LOOP
-        SELECT l.session_id, l.subject, l.ended_at IS NOT NULL OR l.expires_at <= v_now, l.idp_issuer, l.idp_sid,
+        SELECT l.session_id, l.subject,
+            l.ended_at IS NOT NULL OR l.expires_at <= v_now OR is_covered(v_end, l.created_at, l.issued_at, l.auth_time), l.idp_issuer, l.idp_sid,
             (l.idp_sid IS NULL OR l.idp_sid = l.sid) AND l.idp_issuer = l.issuer
         INTO v_found, v_subject, v_over, v_idp_issuer, v_idp_sid, v_is_assumed
         FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid
         ORDER BY coalesce(l.ended_at, 'infinity') DESC LIMIT 1;
         IF v_subject <> p_subject THEN
             RETURN ROW ('taken', v_found)::registration;
+        END IF;
+        IF is_covered(v_end, NULL, NULL, p_auth_time) THEN
+            RETURN ROW ('ended', coalesce(v_found, v_id))::registration;
         END IF;
         EXIT WHEN NOT v_over;
         IF v_attempt = 2 THEN
@@ -2023,15 +2145,21 @@ BEGIN
             END IF;
             RETURN ROW ('ended', v_found)::registration;
         END IF;
-        UPDATE session l
-        SET ended_at = l.expires_at, end_reason = 'expired',
-            auth_time_after = CASE WHEN l.auth_time IS NULL THEN l.auth_time_after ELSE greatest(l.auth_time_after, l.expires_at) END,
-            iat_after = CASE WHEN l.auth_time IS NULL THEN greatest(l.iat_after, l.expires_at) ELSE l.iat_after END
-        WHERE l.session_id = v_found AND l.ended_at IS NULL;
-        IF FOUND THEN
-            INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason, actor, details)
-            VALUES (clock_timestamp(), 'session_ended', p_request_id, v_found, 'expired', v_actor, v_details);
-        END IF;
+        WITH ended AS (
+            UPDATE session l
+            SET ended_at = o.died_at, end_reason = o.reason,
+                auth_time_after = CASE WHEN o.needs_login THEN greatest(l.auth_time_after, o.died_at) ELSE l.auth_time_after END,
+                iat_after = CASE WHEN o.needs_login THEN l.iat_after ELSE greatest(l.iat_after, o.died_at) END
+            FROM (
+                SELECT h.session_id, h.expires_at <= v_now AND h.auth_time IS NOT NULL AS needs_login,
+                    CASE WHEN h.expires_at <= v_now THEN h.expires_at ELSE v_end.began_until END AS died_at,
+                    CASE WHEN h.expires_at <= v_now THEN 'expired' ELSE 'general_end' END AS reason
+                FROM session h WHERE h.session_id = v_found) AS o
+            WHERE l.session_id = o.session_id AND l.ended_at IS NULL
+            RETURNING l.session_id, l.end_reason
+        )
+        INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason, actor, details)
+        SELECT clock_timestamp(), 'session_ended', p_request_id, e.session_id, e.end_reason, v_actor, v_details FROM ended e;
         INSERT INTO session (
             session_id, issuer, sid, idp_issuer, idp_sid, subject, source_client_id, auth_time, acr, amr, issued_at, created_at,
             expires_at, last_used_at)
@@ -2093,11 +2221,11 @@ DECLARE
 BEGIN
     v_percent := least(100, 100 * v_pages * v_page / greatest(pg_relation_size('session'), 1));
     SELECT round(count(*) * 100 / v_percent) INTO sessions
-    FROM session l TABLESAMPLE SYSTEM (v_percent)
-    WHERE l.ended_at IS NULL AND l.expires_at > now();
+    FROM session l TABLESAMPLE SYSTEM (v_percent) CROSS JOIN general_end e
+    WHERE l.ended_at IS NULL AND l.expires_at > now() AND NOT is_covered(e, l.created_at, l.issued_at, l.auth_time);
     v_percent := least(100, 100 * v_pages * v_page / greatest(pg_relation_size('sso_grant'), 1));
     SELECT round(count(*) * 100 / v_percent) INTO grants
-    FROM sso_grant g TABLESAMPLE SYSTEM (v_percent) JOIN session l USING (session_id)
+    FROM sso_grant g TABLESAMPLE SYSTEM (v_percent) JOIN session_state l USING (session_id)
     WHERE g.revoked_at IS NULL AND g.expires_at > now() AND l.ended_at IS NULL AND l.expires_at > now();
     SELECT CASE WHEN isfinite(s.begun_at) THEN extract(epoch FROM s.begun_at)::bigint ELSE 0 END INTO swept_at FROM sweep s;
 END
@@ -2130,13 +2258,13 @@ BEGIN
     END IF;
     -- Waits here for the commit of another call with this code. Takes over an expired reservation; its holder learns that in
     -- send_code.
-    INSERT INTO relayed_code AS r (code, binding, request_id, state, is_sent, valid_until, expires_at)
+    INSERT INTO relayed_code AS r (code, binding, request_id, state, is_sent, reserved_at, valid_until, expires_at)
     VALUES (
-        p_code, p_binding, p_request_id, 'asked', false, clock_timestamp() + interval '5 seconds',
-        now() + interval '1 day')
+        p_code, p_binding, p_request_id, 'asked', false, date_trunc('second', clock_timestamp()),
+        clock_timestamp() + interval '5 seconds', now() + interval '1 day')
     ON CONFLICT (code) DO UPDATE
-    SET binding = excluded.binding, request_id = excluded.request_id, valid_until = excluded.valid_until,
-        expires_at = excluded.expires_at
+    SET binding = excluded.binding, request_id = excluded.request_id, reserved_at = excluded.reserved_at,
+        valid_until = excluded.valid_until, expires_at = excluded.expires_at
     WHERE r.state = 'asked' AND NOT r.is_sent AND r.valid_until < clock_timestamp();
     IF FOUND THEN
         PERFORM erase_kept_answers(4);
@@ -2147,7 +2275,9 @@ BEGIN
     IF NOT FOUND OR v_row.state = 'asked' AND NOT v_row.is_sent THEN
         RETURN ROW ('in_flight', NULL)::code_claim;
     END IF;
-    IF v_row.binding <> p_binding OR v_row.state = 'lost' OR v_row.valid_until < clock_timestamp() THEN
+    IF v_row.binding <> p_binding OR v_row.state = 'lost' OR v_row.valid_until < clock_timestamp()
+        OR EXISTS (SELECT FROM general_end e WHERE is_covered(e, v_row.reserved_at, NULL, NULL))
+    THEN
         RETURN ROW ('used', NULL)::code_claim;
     END IF;
     IF v_row.state = 'asked' THEN
@@ -2545,7 +2675,7 @@ BEGIN
     SELECT l.session_id, l.idp_issuer::text, l.subject::text,
         ARRAY(SELECT g.client_id FROM sso_grant g WHERE g.session_id = l.session_id AND g.revoked_at IS NULL ORDER BY 1),
         l.created_at::timestamptz, l.last_used_at::timestamptz, l.expires_at::timestamptz, l.ended_at::timestamptz, l.end_reason
-    FROM session l WHERE l.session_id = ANY (v_ids) ORDER BY l.session_id DESC;
+    FROM session_state l WHERE l.session_id = ANY (v_ids) ORDER BY l.session_id DESC;
 END
 $$;
 
@@ -2560,14 +2690,14 @@ BEGIN
     END IF;
     IF p_subject IS NOT NULL THEN
         RETURN QUERY
-        SELECT l.session_id FROM session l
+        SELECT l.session_id FROM session_state l
         WHERE l.idp_issuer = p_idp_issuer AND l.subject = p_subject
             AND (NOT p_live_only OR l.ended_at IS NULL AND l.expires_at > now())
         ORDER BY l.session_id DESC LIMIT 1000;
     ELSE
         RETURN QUERY
         SELECT l.session_id FROM session d
-        JOIN session l ON l.session_id = d.session_id OR l.issuer = d.issuer AND l.device_digest = d.device_digest
+        JOIN session_state l ON l.session_id = d.session_id OR l.issuer = d.issuer AND l.device_digest = d.device_digest
         WHERE d.session_id = p_on_device_of
             AND (NOT p_live_only OR l.ended_at IS NULL AND l.expires_at > now())
         ORDER BY l.session_id DESC LIMIT 1000;
@@ -2937,6 +3067,21 @@ COMMENT ON COLUMN native_sso.audit_seal.chain IS 'SHA-256 of the previous seal''
 
 COMMENT ON COLUMN native_sso.audit_seal.tag IS 'HMAC under the brokers'' device key over number and chain; NULL: no broker has tagged it yet.';
 
+CREATE TABLE native_sso.broker_count (
+    broker_id uuid NOT NULL,
+    number bigint NOT NULL,
+    counted_at timestamp with time zone NOT NULL
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE native_sso.broker_count IS 'Each broker counts here, and remembers the last number whose commit was confirmed. A database with a lower number, or without the row, is from an earlier moment, and the broker does not use it.';
+
+COMMENT ON COLUMN native_sso.broker_count.broker_id IS 'The broker''s own name, by chance. The service role cannot read those of other brokers.';
+
+COMMENT ON COLUMN native_sso.broker_count.number IS 'How often it has counted.';
+
+COMMENT ON COLUMN native_sso.broker_count.counted_at IS 'When it counted last. A row goes 400 days later.';
+
 CREATE TABLE native_sso.client (
     client_id native_sso.identifier NOT NULL,
     authentication text NOT NULL,
@@ -3069,18 +3214,16 @@ COMMENT ON COLUMN native_sso.client_secret.digest IS 'SHA-256 of a generated sec
 COMMENT ON COLUMN native_sso.client_secret.created_at IS 'To the microsecond: it tells which of two is the older one.';
 
 CREATE TABLE native_sso.database_acceptance (
+    only_row boolean NOT NULL,
     accepted_at timestamp with time zone NOT NULL,
-    system_identifier bigint NOT NULL,
-    replaced_system bigint NOT NULL
+    CONSTRAINT database_acceptance_only_row_check CHECK (only_row)
 );
 
-COMMENT ON TABLE native_sso.database_acceptance IS 'The PostgreSQL clusters that held this database. A running broker follows to another one only by a row here that it has not seen.';
+COMMENT ON TABLE native_sso.database_acceptance IS 'When an operator last accepted this database although it is from an earlier moment. A broker that has not seen that instant yet counts on from what it finds.';
 
-COMMENT ON COLUMN native_sso.database_acceptance.accepted_at IS 'When an operator accepted it; the first row: when the schema was made.';
+COMMENT ON COLUMN native_sso.database_acceptance.only_row IS 'There is one row.';
 
-COMMENT ON COLUMN native_sso.database_acceptance.system_identifier IS 'Of the cluster, from pg_control_system().';
-
-COMMENT ON COLUMN native_sso.database_acceptance.replaced_system IS 'Of the cluster before; the same after a restore into the same cluster.';
+COMMENT ON COLUMN native_sso.database_acceptance.accepted_at IS 'By database accept; -infinity: never.';
 
 CREATE TABLE native_sso.retention (
     only_row boolean NOT NULL,
@@ -3116,6 +3259,7 @@ CREATE TABLE native_sso.relayed_code (
     answer bytea,
     expires_at timestamp with time zone NOT NULL,
     is_sent boolean NOT NULL,
+    reserved_at timestamp(0) with time zone NOT NULL,
     CONSTRAINT relayed_code_answer_check CHECK ((octet_length(answer) <= 131072)),
     CONSTRAINT relayed_code_binding_check CHECK ((octet_length(binding) = 32)),
     CONSTRAINT relayed_code_check CHECK (((state = ANY (ARRAY['kept'::text, 'answered'::text])) = (answer IS NOT NULL))),
@@ -3140,6 +3284,8 @@ COMMENT ON COLUMN native_sso.relayed_code.answer IS 'The answer, sealed under a 
 COMMENT ON COLUMN native_sso.relayed_code.expires_at IS 'When the row may be swept.';
 
 COMMENT ON COLUMN native_sso.relayed_code.is_sent IS 'In state asked: false while the code is reserved and has not left.';
+
+COMMENT ON COLUMN native_sso.relayed_code.reserved_at IS 'When the request that asks the IdP reserved it.';
 
 CREATE VIEW native_sso.dead_code AS
  SELECT r.code,
@@ -3540,6 +3686,9 @@ ALTER TABLE ONLY native_sso.audit_event ATTACH PARTITION native_sso.audit_event_
 ALTER TABLE ONLY native_sso.audit_seal
     ADD CONSTRAINT audit_seal_pkey PRIMARY KEY (number);
 
+ALTER TABLE ONLY native_sso.broker_count
+    ADD CONSTRAINT broker_count_pkey PRIMARY KEY (broker_id);
+
 ALTER TABLE ONLY native_sso.client
     ADD CONSTRAINT client_client_id_authentication_key UNIQUE (client_id, authentication);
 
@@ -3553,7 +3702,7 @@ ALTER TABLE ONLY native_sso.client_secret
     ADD CONSTRAINT client_secret_pkey PRIMARY KEY (client_id, slot);
 
 ALTER TABLE ONLY native_sso.database_acceptance
-    ADD CONSTRAINT database_acceptance_pkey PRIMARY KEY (accepted_at);
+    ADD CONSTRAINT database_acceptance_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY native_sso.device
     ADD CONSTRAINT device_pkey PRIMARY KEY (issuer, device_digest);
@@ -3563,6 +3712,9 @@ ALTER TABLE ONLY native_sso.ended_session
 
 ALTER TABLE ONLY native_sso.event_receiver
     ADD CONSTRAINT event_receiver_pkey PRIMARY KEY (client_id, receiver);
+
+ALTER TABLE ONLY native_sso.general_end
+    ADD CONSTRAINT general_end_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY native_sso.idp_key
     ADD CONSTRAINT idp_key_pkey PRIMARY KEY (issuer, thumbprint, kid, algorithm);
@@ -3721,6 +3873,8 @@ CREATE TRIGGER keep_logged_out BEFORE INSERT ON native_sso.session FOR EACH ROW 
 
 CREATE TRIGGER revoked_is_for_ever BEFORE UPDATE ON native_sso.idp_key FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION native_sso.refuse_change('a revoked key stays revoked');
 
+CREATE TRIGGER stays BEFORE DELETE OR TRUNCATE ON native_sso.general_end FOR EACH STATEMENT EXECUTE FUNCTION native_sso.refuse_change('the general end is never taken back');
+
 CREATE TRIGGER tag_once BEFORE UPDATE ON native_sso.audit_seal FOR EACH ROW WHEN (((old.tag IS NOT NULL) OR (((((((((new.number IS DISTINCT FROM old.number) OR (new.sealed_at IS DISTINCT FROM old.sealed_at)) OR (new.month IS DISTINCT FROM old.month)) OR (new.from_transaction IS DISTINCT FROM old.from_transaction)) OR (new.until_transaction IS DISTINCT FROM old.until_transaction)) OR (new.events IS DISTINCT FROM old.events)) OR (new.digest IS DISTINCT FROM old.digest)) OR (new.is_removal IS DISTINCT FROM old.is_removal)) OR (new.chain IS DISTINCT FROM old.chain)))) EXECUTE FUNCTION native_sso.refuse_change('a seal gets its tag once, and nothing else in it changes');
 
 ALTER TABLE ONLY native_sso.client_key
@@ -3764,12 +3918,18 @@ GRANT ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_s
 REVOKE ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) TO native_sso_broker;
 
+REVOKE ALL ON FUNCTION native_sso.broker_number(p_broker uuid, OUT number bigint, OUT accepted_at bigint, OUT started_at bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.broker_number(p_broker uuid, OUT number bigint, OUT accepted_at bigint, OUT started_at bigint) TO native_sso_broker;
+
+REVOKE ALL ON FUNCTION native_sso.count_broker(p_broker uuid, p_known bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.count_broker(p_broker uuid, p_known bigint) TO native_sso_broker;
+
 REVOKE ALL ON FUNCTION native_sso.count_registry_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid bytea, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_without_sid boolean, p_issued_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid bytea, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_without_sid boolean, p_issued_at timestamp with time zone) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.end_over(p_call native_sso.exchange_call, p_now timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION native_sso.end_over(p_call native_sso.exchange_call, p_now timestamp with time zone, p_end native_sso.general_end) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid, p_only_free boolean, p_same_login_may_return boolean) FROM PUBLIC;
 
@@ -3812,12 +3972,14 @@ REVOKE ALL ON FUNCTION native_sso.idp_session_limits(p_issuer text, p_sid bytea,
 
 REVOKE ALL ON FUNCTION native_sso.instant_that_counts(p_instant timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION native_sso.is_covered(e native_sso.general_end, p_began_at timestamp with time zone, p_iat timestamp with time zone, p_auth_time timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION native_sso.is_grant_live(p_session_id uuid, p_client text, p_issued_at timestamp with time zone, p_idle_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.is_grant_live(p_session_id uuid, p_client text, p_issued_at timestamp with time zone, p_idle_seconds bigint) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.is_named(s native_sso.session, p_issuer text, p_sid bytea, p_session_id uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION native_sso.is_named(s native_sso.session_state, p_issuer text, p_sid bytea, p_session_id uuid) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.is_selected(s native_sso.session, p_issuer text, p_sid bytea, p_session_id uuid, p_idp_issuer text, p_subject text, p_device bytea, p_client text, p_began_until timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION native_sso.is_selected(s native_sso.session_state, p_issuer text, p_sid bytea, p_session_id uuid, p_idp_issuer text, p_subject text, p_device bytea, p_client text, p_began_until timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.is_spending(g native_sso.sso_grant) FROM PUBLIC;
 
@@ -3975,8 +4137,6 @@ GRANT SELECT ON TABLE native_sso.client TO native_sso_broker;
 GRANT SELECT ON TABLE native_sso.client_key TO native_sso_broker;
 
 GRANT SELECT ON TABLE native_sso.client_secret TO native_sso_broker;
-
-GRANT SELECT ON TABLE native_sso.database_acceptance TO native_sso_broker;
 
 GRANT SELECT ON TABLE native_sso.idp_key TO native_sso_broker;
 

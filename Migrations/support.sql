@@ -18,14 +18,14 @@ BEGIN
     END IF;
     IF p_subject IS NOT NULL THEN
         RETURN QUERY
-        SELECT l.session_id FROM session l
+        SELECT l.session_id FROM session_state l
         WHERE l.idp_issuer = p_idp_issuer AND l.subject = p_subject
             AND (NOT p_live_only OR l.ended_at IS NULL AND l.expires_at > now())
         ORDER BY l.session_id DESC LIMIT 1000;
     ELSE
         RETURN QUERY
         SELECT l.session_id FROM session d
-        JOIN session l ON l.session_id = d.session_id OR l.issuer = d.issuer AND l.device_digest = d.device_digest
+        JOIN session_state l ON l.session_id = d.session_id OR l.issuer = d.issuer AND l.device_digest = d.device_digest
         WHERE d.session_id = p_on_device_of
             AND (NOT p_live_only OR l.ended_at IS NULL AND l.expires_at > now())
         ORDER BY l.session_id DESC LIMIT 1000;
@@ -61,7 +61,7 @@ BEGIN
     SELECT l.session_id, l.idp_issuer::text, l.subject::text,
         ARRAY(SELECT g.client_id FROM sso_grant g WHERE g.session_id = l.session_id AND g.revoked_at IS NULL ORDER BY 1),
         l.created_at::timestamptz, l.last_used_at::timestamptz, l.expires_at::timestamptz, l.ended_at::timestamptz, l.end_reason
-    FROM session l WHERE l.session_id = ANY (v_ids) ORDER BY l.session_id DESC;
+    FROM session_state l WHERE l.session_id = ANY (v_ids) ORDER BY l.session_id DESC;
 END
 $$;
 GRANT EXECUTE ON FUNCTION support_find_sessions TO native_sso_support;

@@ -9,10 +9,11 @@ package final class ConnectionPool: StatementExecutor {
     private let lastID = Atomic<UInt64>(0)
 
     /// - Parameters:
-    ///   - history: The last known position of the database. Share it between all clients of the same database.
+    ///   - history: Refuses an earlier state of the database; `nil`: none is refused. Share it between all clients of the
+    ///     same database.
     ///   - onEvent: Receives connection events on the pool's threads. Must not block.
     package init(
-        _ configuration: PostgresConfiguration, history: DatabaseHistory = DatabaseHistory(),
+        _ configuration: PostgresConfiguration, history: DatabaseHistory? = nil,
         onEvent: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
     ) {
         // At most four calls per connection wait.

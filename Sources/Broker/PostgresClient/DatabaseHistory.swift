@@ -1,96 +1,105 @@
 import Synchronization
 
-/// The last known position of the database. The broker refuses an older state: a restored backup, a promoted standby
-/// that lost writes, or another cluster. An operator may accept one with a row that a statement reads.
+/// Notices that the database is from an earlier moment than one that the broker has seen: a restored backup, or a
+/// promoted standby that lost writes.
 ///
-/// Kept in memory only. The timeline is compared first, because a promotion starts a new one.
+/// The broker counts in a row of the database, and remembers the last number whose commit was confirmed. A database with a
+/// lower number, or without the row, has lost writes, and no connection to it is used. An operator may accept it; then the
+/// broker counts on from what it finds. What was lost since the last count is not noticed.
 package final class DatabaseHistory: Sendable {
-    struct Point: Sendable, Equatable {
-        let system: Int64
-        let timeline: Int64
-        /// Flushed write-ahead log, in bytes.
-        let position: Int64
-        /// The newest acceptance by an operator that the database holds; 0: none is readable. Microseconds since 1970.
-        let acceptance: Int64
+    /// What the broker remembers.
+    package struct Memory: Sendable, Equatable {
+        /// The last number that is known to be committed; 0: none yet.
+        package var number: Int64
+        /// The newest acceptance by an operator that the broker has seen, in microseconds since 1970; 0: none.
+        package var acceptance: Int64
 
-        func isBefore(_ other: Point) -> Bool {
-            (acceptance, timeline, position) < (other.acceptance, other.timeline, other.position)
+        package init(number: Int64 = 0, acceptance: Int64 = 0) {
+            self.number = number
+            self.acceptance = acceptance
         }
     }
 
-    static let statement = Statement(
-        """
-        SELECT system_identifier,
-            ('x' || left(pg_walfile_name(pg_current_wal_flush_lsn()), 8))::bit(32)::bigint,
-            (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint
-        FROM pg_control_system()
-        """)
+    private struct State {
+        var memory: Memory
+        /// Grows when an operator's acceptance makes the broker count on from a lower number.
+        var acceptances = 0
+        /// When the server of the last connection was started, in microseconds since 1970.
+        var server: Int64?
+        /// Grows when another server is met: the connections to the one before are not used any more.
+        var servers = 0
+    }
 
-    private let latest = Mutex<Point?>(nil)
+    private let look: Statement
+    private let broker: [UInt8]
+    private let state: Mutex<State>
 
-    private let acceptances: Statement?
+    /// - Parameters:
+    ///   - look: $1 is the broker's id. Three columns: its number, or NULL; the newest acceptance, and the start of the
+    ///     server, both in microseconds since 1970.
+    ///   - broker: The broker's id, 16 octets.
+    package init(look: Statement, broker: [UInt8], memory: Memory = Memory()) {
+        self.look = look
+        self.broker = broker
+        state = Mutex(State(memory: memory))
+    }
 
-    /// - Parameter acceptances: Reads what operators have accepted; $1 is the system identifier of the known cluster.
-    ///   Two columns: the newest acceptance, and the newest that lets this cluster follow that one; 0: none.
-    package init(acceptances: Statement? = nil) { self.acceptances = acceptances }
-
-    /// Asks a new connection for its position. False if it is before the point known at the start of the call.
-    /// Positions that other connections report in the meantime do not count, because answers may overtake each other.
+    /// Looks at the database of a new connection. False if it lacks what the broker knew at the start of the call. What
+    /// others learn meanwhile does not count, because answers may overtake each other.
     func accepts(_ connection: Connection, deadline: MonotonicTime) throws(PostgresError) -> Bool {
-        let known = latest.withLock { $0 }
-        let rows: [Row]
+        let known = state.withLock { $0.memory }
+        let row: Row
         do throws(PostgresError) {
-            rows = try connection.execute(Self.statement, [], deadline: deadline)
-        } catch .server {
-            return true  // the role lacks the permission, or the server is a standby
+            guard let found = try connection.execute(look, [.uuid(broker)], deadline: deadline).first else {
+                throw .unexpectedResult(column: 0)
+            }
+            row = found
+        } catch .server(let code, let message, let constraint) {
+            // A database without the schema: a new one, or a lost one.
+            guard code.isMissingSchema else { throw .server(code, message: message, constraint: constraint) }
+            return known.number == 0
         }
-        guard let row = rows.first else { return true }
-        let system = try row.int64(0)
-        let accepted = try acceptance(connection, after: known?.system ?? system, deadline: deadline)
-        let met = Point(
-            system: system, timeline: try row.int64(1), position: try row.int64(2),
-            acceptance: accepted?.newest ?? known?.acceptance ?? 0)
-        if let known, met.system != known.system || met.isBefore(known) {
-            // One that the broker has not seen before: a copy of the database that is older than it lacks it.
-            guard let accepted, accepted.ofSuccession > known.acceptance else { return false }
-        }
-        latest.withLock { latest in
-            if let point = latest, met.isBefore(point) { return }
-            latest = met
-        }
-        connection.began(at: met, in: self)
+        let (number, acceptance) = (try row.optionalInt64(0) ?? 0, try row.int64(1))
+        let server = try row.int64(2)
+        guard number >= known.number || acceptance > known.acceptance else { return false }
+        connection.began(
+            state.withLock { state in
+                if number < known.number, acceptance > state.memory.acceptance {
+                    state.memory.number = number
+                    state.acceptances += 1
+                }
+                state.memory.acceptance = max(state.memory.acceptance, acceptance)
+                if state.server != server {
+                    state.server = server
+                    state.servers += 1
+                }
+                return state.servers
+            }, in: self)
         return true
     }
 
-    /// Nil if the statement cannot be read: then nothing is accepted.
-    private func acceptance(
-        _ connection: Connection, after system: Int64, deadline: MonotonicTime
-    ) throws(PostgresError) -> (newest: Int64, ofSuccession: Int64)? {
-        guard let acceptances else { return nil }
-        do throws(PostgresError) {
-            guard let row = try connection.execute(acceptances, [.int64(system)], deadline: deadline).first else {
-                return nil
-            }
-            return (try row.int64(0), try row.int64(1))
-        } catch .server {
-            return nil
+    /// What the next count builds on. Pass both to ``confirm(_:after:)``.
+    package var memory: (Memory, acceptances: Int) { state.withLock { ($0.memory, $0.acceptances) } }
+
+    /// Remembers a number whose commit the database has confirmed.
+    /// - Parameter acceptances: As ``memory`` gave it before the count. A count on a database that was replaced since says
+    ///   nothing of this one.
+    /// - Returns: What the broker remembers now.
+    package func confirm(_ number: Int64, after acceptances: Int) -> Memory {
+        state.withLock { state in
+            if state.acceptances == acceptances { state.memory.number = max(state.memory.number, number) }
+            return state.memory
         }
     }
 
-    /// Whether the broker has since connected to a promoted standby or an accepted database. A server on the older
-    /// timeline lacks the newer one's decisions.
-    func hasLeft(_ point: Point) -> Bool {
-        latest.withLock { latest in
-            latest.map { ($0.acceptance, $0.timeline) > (point.acceptance, point.timeline) } ?? false
+    /// The count failed, because the database lacks what the broker knows: every connection is judged anew.
+    package func distrust() {
+        state.withLock {
+            $0.server = nil
+            $0.servers += 1
         }
     }
-}
 
-/// FNV-1a, 64 bits: fast and the same in every process. It does not resist deliberate collisions.
-enum FNV1a {
-    static func digest(_ octets: some Sequence<UInt8>) -> UInt64 {
-        var digest: UInt64 = 0xcbf2_9ce4_8422_2325
-        for octet in octets { digest = (digest ^ UInt64(octet)) &* 0x100_0000_01b3 }
-        return digest
-    }
+    /// Whether the broker has since connected to another server, which may have decisions that this one lacks.
+    func hasLeft(_ server: Int) -> Bool { state.withLock { $0.servers != server } }
 }

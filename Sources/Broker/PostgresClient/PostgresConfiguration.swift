@@ -27,8 +27,6 @@ package struct PostgresConfiguration: Sendable {
     package var sessionSettings: [String: String] = [:]
     /// Accept only a writable server. The broker never reads session state from a standby.
     package var requiresWritable = true
-    /// Refuse another cluster, and an older state of the known one. Applies within one process.
-    package var refusesOlderState = true
 
     /// - Parameter uri: A libpq connection URI or keyword string. Several hosts are tried in turn.
     package init(uri: String, password: PostgresPassword? = nil) throws(PostgresConfigurationError) {

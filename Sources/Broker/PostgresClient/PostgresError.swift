@@ -14,7 +14,7 @@ package enum PostgresError: Error, Sendable, Equatable {
     package enum Reason: String, Sendable, CaseIterable {
         case connectFailed = "connect_failed"
         case notWritable = "not_writable"
-        /// Another cluster than the known one, or an older state of it: restored, or a fork that lost writes.
+        /// The database is from an earlier moment than one that the broker has seen. See ``DatabaseHistory``.
         case databaseWentBackwards = "database_went_backwards"
         /// A pooler between broker and database gives each transaction another session.
         case transactionPooling = "transaction_pooling"

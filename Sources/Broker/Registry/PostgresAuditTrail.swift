@@ -218,6 +218,8 @@ package enum AuditKind: String, Sendable, CaseIterable {
     case requestExplained = "request_explained"
     case retentionSet = "retention_set"
     case databaseAccepted = "database_accepted"
+    /// Every session that began until then, known or not.
+    case everythingEnded = "everything_ended"
     /// Compared with a journal after a restore. What was repeated is recorded beside it.
     case restoreChecked = "restore_checked"
     case swept

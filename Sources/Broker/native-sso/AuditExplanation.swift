@@ -137,8 +137,11 @@ extension AuditExplanation {
             )
         case .databaseAccepted:
             self = words.act(
-                "let running brokers go on with the PostgreSQL cluster \(of("system_identifier")) after \(of("replaced_system"))"
+                "let the brokers go on with a database that had gone back, and chose for the sessions: \(of("sessions"))"
             )
+        case .everythingEnded:
+            self = words.act(
+                "ended every session of every user; the same login may return: \(of("same_login_may_return"))")
         case .restoreChecked:
             self = words.act(
                 "compared the restored database with a journal, which had \(of("lost")) events that the database had lost"

@@ -9,18 +9,18 @@ enum Engine: String, CaseIterable, CustomTestStringConvertible {
     var testDescription: String { rawValue }
 
     func start(
-        _ configuration: PostgresConfiguration, connections: Int = 1,
+        _ configuration: PostgresConfiguration, connections: Int = 1, history: DatabaseHistory? = nil,
         onEvent: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
     ) -> any TestedExecutor {
         switch self {
         case .pool:
             var configuration = configuration
             configuration.poolSize = connections
-            return ConnectionPool(configuration, onEvent: onEvent)
+            return ConnectionPool(configuration, history: history, onEvent: onEvent)
         case .lanes:
             var lanes = LaneConfiguration()
             lanes.lanes = connections
-            return BatchingLanes(configuration, lanes, onEvent: onEvent)
+            return BatchingLanes(configuration, lanes, history: history, onEvent: onEvent)
         }
     }
 

@@ -111,22 +111,24 @@ import Testing
 
     enum CommitWay: CaseIterable { case pool, lane, transaction }
 
+    /// A copy of the data from before the last confirmed count is refused, until an operator accepts it.
     @Test(arguments: Engine.allCases)
     func databaseThatWentBackwardsIsRefused(engine: Engine) async throws {
         let cluster = try await PrivateCluster.start(options: .testing)
-        // The service has an ordinary role, which may also ask for the position.
-        try await cluster.psql("CREATE TABLE item (n int); CREATE ROLE service; GRANT INSERT ON item TO service")
-        try await cluster.allowLogin(role: "service")
-        try await cluster.psql("CHECKPOINT")
+        try await cluster.psql(
+            "CREATE TABLE count (number bigint, acceptance bigint); INSERT INTO count VALUES (1, 0); CHECKPOINT")
+        let history = DatabaseHistory(look: Self.look, broker: Array(repeating: 1, count: 16))
+        let events = Events()
+        let executor = engine.start(try cluster.configuration(), history: history) { events.append($0) }
+        try await executor.waitUntilConnected(within: .seconds(20))
+        #expect(history.memory.0 == DatabaseHistory.Memory())
+        #expect(history.confirm(1, after: history.memory.acceptances).number == 1)
         try await cluster.kill9()
         try copy("\(cluster.directory)/data", to: "\(cluster.directory)/backup")
         try await cluster.restart()
-        let events = Events()
-        let executor = engine.start(try cluster.configuration(user: "service")) { events.append($0) }
         try await executor.waitUntilConnected(within: .seconds(20))
-        _ = try await executor.query(Statement("INSERT INTO item SELECT generate_series(1, 10000)"))
-        try await cluster.restart()
-        try await executor.waitUntilConnected(within: .seconds(20))  // meets the later state
+        _ = try await executor.query(Statement("UPDATE count SET number = 2"))
+        _ = history.confirm(2, after: history.memory.acceptances)
         try await cluster.kill9()
         try FileManager.default.removeItem(atPath: "\(cluster.directory)/data")
         try copy("\(cluster.directory)/backup", to: "\(cluster.directory)/data")
@@ -140,9 +142,41 @@ import Testing
                 .connectFailed(
                     server: "127.0.0.1:\(cluster.port)", reason: .databaseWentBackwards, state: nil,
                     message: nil)))
+        // A count that was sent before the acceptance says nothing of the accepted database.
+        let before = history.memory.acceptances
+        try await cluster.psql("UPDATE count SET acceptance = 5")
+        try await executor.waitUntilConnected(within: .seconds(20))
+        #expect(history.confirm(3, after: before) == DatabaseHistory.Memory(number: 1, acceptance: 5))
+        // Nor does an acceptance that was seen allow a second step back.
+        try await cluster.psql("DELETE FROM count; INSERT INTO count VALUES (NULL, 5)")
+        history.distrust()
+        let second = await failure { () throws(PostgresError) in _ = try await executor.query(Statement("SELECT 1")) }
+        #expect(second == .unavailable(.databaseWentBackwards))
         await executor.shutdown()
         try await cluster.stop()
     }
+
+    /// A broker that knows a number does not take a database without the schema for a new one.
+    @Test func databaseWithoutTheSchemaIsRefusedIfOneIsKnown() async throws {
+        for known in [0, 1] as [Int64] {
+            let history = DatabaseHistory(
+                look: Statement("SELECT number, 0::bigint, 0::bigint FROM missing WHERE $1::uuid IS NULL"),
+                broker: Array(repeating: 1, count: 16), memory: DatabaseHistory.Memory(number: known))
+            let cluster = try await PrivateCluster.shared
+            let executor = Engine.pool.start(try cluster.configuration(), history: history) { _ in }
+            let error = await failure { () throws(PostgresError) in
+                try await executor.waitUntilConnected(within: .seconds(1))
+            }
+            #expect(error == (known == 0 ? nil : .unavailable(.databaseWentBackwards)))
+            await executor.shutdown()
+        }
+    }
+
+    private static let look = Statement(
+        """
+        SELECT max(number), max(acceptance), (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint
+        FROM count WHERE $1::uuid IS NOT NULL
+        """)
 
     private func copy(_ source: String, to target: String) throws {
         let copying = try Process.run(URL(filePath: "/bin/cp"), arguments: ["-a", source, target])

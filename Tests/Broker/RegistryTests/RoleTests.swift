@@ -88,7 +88,7 @@ enum RoleSQL {
         Statement("SELECT * FROM native_sso.register_session('https://idp.example.com', sha256('x'), 'user')"),
         Statement("SELECT count(*) FROM native_sso.retention"),
         Statement("UPDATE native_sso.retention SET audit_days = 30"),
-        Statement("INSERT INTO native_sso.database_acceptance VALUES (now(), 1, 1)"),
+        Statement("UPDATE native_sso.database_acceptance SET accepted_at = now()"),
         Statement("SELECT count(*) FROM native_sso.sweep"),
         Statement("UPDATE native_sso.sweep SET begun_at = 'infinity'"),
         Statement("SELECT count(*) FROM native_sso.dead_device"),

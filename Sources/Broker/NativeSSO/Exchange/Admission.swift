@@ -56,6 +56,8 @@ package struct AdmissionFacts: Sendable {
     /// Whether the identity provider has disabled the user's account. Read only where a session may begin: the event
     /// ended all live ones.
     package let accountIsDisabled: Bool
+    /// Whether the id_token is from before the last end of all sessions at once. Then it begins and continues none.
+    package let tokenIsCovered: Bool
     /// The recorded grant; `nil`: no grant was recorded.
     package let grant: GrantFacts?
 
@@ -63,7 +65,7 @@ package struct AdmissionFacts: Sendable {
         now: UnixTime, clientIsEnabled: Bool, source: Membership?, target: Membership?, otherAudienceInGroup: Bool,
         session: SessionFacts?, deviceIsBlocked: Bool, boundKey: KeyThumbprint? = nil, proofWasUsed: Bool = false,
         assertionWasUsed: Bool = false, needsLaterLogin: Bool = false, accountIsDisabled: Bool = false,
-        grant: GrantFacts?
+        tokenIsCovered: Bool = false, grant: GrantFacts?
     ) {
         self.now = now
         self.clientIsEnabled = clientIsEnabled
@@ -77,6 +79,7 @@ package struct AdmissionFacts: Sendable {
         self.assertionWasUsed = assertionWasUsed
         self.needsLaterLogin = needsLaterLogin
         self.accountIsDisabled = accountIsDisabled
+        self.tokenIsCovered = tokenIsCovered
         self.grant = grant
     }
 }

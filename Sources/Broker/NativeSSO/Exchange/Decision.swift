@@ -36,6 +36,7 @@ private func groupRefusal(_ asked: Admission, _ facts: AdmissionFacts) -> Exchan
 }
 
 private func sessionRefusal(_ asked: Admission, _ facts: AdmissionFacts) -> ExchangeRefusal? {
+    if facts.tokenIsCovered { return .sessionEnded }
     guard let session = facts.session else {
         // The registry makes the session only together with the grant, so here it may still be missing for a request
         // that is refused for a later reason.

@@ -20,11 +20,12 @@ package final class BatchingLanes: StatementExecutor {
     private let aside: LaneCore<Job>
 
     /// - Parameters:
-    ///   - history: The last known position of the database. Share it between all clients of the same database.
+    ///   - history: Refuses an earlier state of the database; `nil`: none is refused. Share it between all clients of the
+    ///     same database.
     ///   - onEvent: Receives connection events on the lanes' threads. Must not block.
     package init(
         _ configuration: PostgresConfiguration, _ lanes: LaneConfiguration = LaneConfiguration(),
-        history: DatabaseHistory = DatabaseHistory(),
+        history: DatabaseHistory? = nil,
         onEvent: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
     ) {
         var sessions = configuration

@@ -11,7 +11,7 @@ final class LaneCore<Call: QueuedCall>: Sendable {
     private let tick: Duration
 
     init(
-        _ configuration: PostgresConfiguration, _ lanes: LaneConfiguration, history: DatabaseHistory,
+        _ configuration: PostgresConfiguration, _ lanes: LaneConfiguration, history: DatabaseHistory?,
         onEvent: @escaping @Sendable (ConnectionEvent) -> Void
     ) {
         self.configuration = configuration

@@ -17,8 +17,8 @@ import Glibc
     private(set) var hasSentAll = true
     /// A statement failed before it began, because its plan is for an older schema.
     private(set) var hasVoidPlans = false
-    /// The history and the point at which this session was accepted.
-    private var origin: (history: DatabaseHistory, point: DatabaseHistory.Point)?
+    /// The history that accepted this session, and its count of servers then.
+    private var origin: (history: DatabaseHistory, server: Int)?
 
     /// Takes ownership of an established session.
     init(established raw: OpaquePointer, notices: NoticeLog) {
@@ -107,8 +107,8 @@ import Glibc
         try run("DEALLOCATE ALL", deadline: deadline)
     }
 
-    /// Records the point at which the session was accepted.
-    func began(at point: DatabaseHistory.Point, in history: DatabaseHistory) { origin = (history, point) }
+    /// Records that the session was accepted.
+    func began(_ server: Int, in history: DatabaseHistory) { origin = (history, server) }
 
     func retire() { isUsable = false }
 
@@ -130,9 +130,9 @@ import Glibc
         unsafe PQparameterStatus(raw, setting).map { unsafe String(cString: $0) }
     }
 
-    /// Checks without waiting: did the server close the connection, or has a standby replaced it?
+    /// Checks without waiting: did the server close the connection, or has another one replaced it?
     func isStale() -> Bool {
-        if let origin, origin.history.hasLeft(origin.point) { isUsable = false }
+        if let origin, origin.history.hasLeft(origin.server) { isUsable = false }
         guard isUsable else { return true }
         var watched = pollfd(fd: unsafe PQsocket(raw), events: Int16(POLLIN), revents: 0)
         guard unsafe poll(&watched, 1, 0) != 0 else { return false }

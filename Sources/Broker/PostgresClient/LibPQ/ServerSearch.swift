@@ -4,7 +4,7 @@ import CLibPQ
 final class ServerSearch: Sendable {
     let configuration: PostgresConfiguration
     let connector: Connector
-    private let history: DatabaseHistory
+    private let history: DatabaseHistory?
     private let onEvent: @Sendable (ConnectionEvent) -> Void
     private let monitor = Monitor(State(), conditions: 1)
 
@@ -18,7 +18,7 @@ final class ServerSearch: Sendable {
     }
 
     init(
-        _ configuration: PostgresConfiguration, history: DatabaseHistory,
+        _ configuration: PostgresConfiguration, history: DatabaseHistory?,
         onEvent: @escaping @Sendable (ConnectionEvent) -> Void
     ) {
         self.configuration = configuration
@@ -90,7 +90,7 @@ final class ServerSearch: Sendable {
 
     private func connect(to address: ServerAddress) throws(ConnectFailure) -> Connection {
         let connection = try connector.connect(to: address)
-        guard configuration.refusesOlderState else { return connection }
+        guard let history else { return connection }
         do throws(PostgresError) {
             if try history.accepts(connection, deadline: .after(configuration.connectTimeout)) { return connection }
         } catch {

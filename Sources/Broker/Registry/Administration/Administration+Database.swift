@@ -1,60 +1,60 @@
-import NativeSSO
-package import PostgresClient
+package import NativeSSO
+import PostgresClient
 
 extension Administration {
-    /// The PostgreSQL cluster that holds the database, and the one that brokers know it from.
-    package func databaseIdentity() async throws(AdministrationError) -> DatabaseIdentity {
-        let found = try await rows(DatabaseStatements.identity) { try DatabaseIdentity($0) }
-        guard let identity = found.first else { throw .notFound("the first row of the table database_acceptance") }
-        return identity
+    /// When the database last recorded something. If it is a restored one, what came later is missing.
+    package func lastRecord() async throws(AdministrationError) -> UnixTime? {
+        try await rows(DatabaseStatements.lastRecord) { try $0.optionalInstant(0) }.first ?? nil
     }
 
-    /// Lets running brokers go on with this cluster after a `pg_upgrade` or a restore.
-    /// - Returns: What was accepted.
-    @discardableResult
-    package func acceptDatabase(_ act: AdministrativeAct) async throws(AdministrationError) -> DatabaseIdentity {
-        let acceptance = Change(
-            DatabaseStatements.accept, [], as: .databaseAccepted,
-            details: { [("system_identifier", "\($0.present)"), ("replaced_system", "\($0.recorded)")] },
-            orElse: .notFound("the first row of the table database_acceptance")
-        ) { row throws(PostgresError) in try DatabaseIdentity(row) }
-        return try await change(acceptance, act)
+    /// Ends everything that began until now: sessions with their grants, codes, kept answers, and id_tokens by their
+    /// `iat`, whether the database knows them or not. One row says so.
+    /// - Parameter sameLoginMayReturn: Whether a later id_token of the same login may create a new session. Otherwise the
+    ///   user must log in again at the IdP.
+    package func endEverything(
+        sameLoginMayReturn: Bool, _ act: AdministrativeAct
+    ) async throws(AdministrationError) {
+        try await change(
+            DatabaseStatements.endEverything, [.bool(sameLoginMayReturn)], as: .everythingEnded, act,
+            details: [("same_login_may_return", "\(sameLoginMayReturn)")],
+            orElse: .notFound("the row of the table general_end"))
     }
-}
 
-/// System identifiers of PostgreSQL clusters (`pg_control_system()`): initdb chooses a new one each time.
-package struct DatabaseIdentity: Sendable, Hashable {
-    /// Of the cluster that answered.
-    package let present: Int64
-    /// Of the cluster that was accepted last; brokers know this one.
-    package let recorded: Int64
-
-    fileprivate init(_ row: Row) throws(PostgresError) {
-        present = try row.int64(0)
-        recorded = try row.int64(1)
+    /// Lets running brokers count on in this database, although it is from an earlier moment.
+    /// - Parameter endsSessions: Whether everything that began until now ends in the same transaction. A later id_token of
+    ///   the same login may create a new session.
+    package func acceptDatabase(
+        endingSessions endsSessions: Bool, _ act: AdministrativeAct
+    ) async throws(AdministrationError) {
+        try await change(
+            DatabaseStatements.accept, [.bool(endsSessions)], as: .databaseAccepted, act,
+            details: [("sessions", endsSessions ? "end" : "keep")],
+            orElse: .notFound("the row of the table database_acceptance"))
     }
 }
 
-package enum DatabaseStatements {
-    /// $1 the system identifier that a broker knows. For ``DatabaseHistory``.
-    package static let acceptances = Statement(
+private enum DatabaseStatements {
+    static let lastRecord = Statement(
         """
-        SELECT coalesce((extract(epoch FROM max(accepted_at)) * 1000000)::bigint, 0),
-            coalesce((extract(epoch FROM max(accepted_at) FILTER (WHERE replaced_system = $1::bigint
-                AND system_identifier = (SELECT c.system_identifier FROM pg_control_system() c))) * 1000000)::bigint, 0)
-        FROM native_sso.database_acceptance
+        SELECT greatest((SELECT max(counted_at) FROM native_sso.broker_count),
+            (SELECT max(occurred_at) FROM native_sso.audit_event))
         """)
-    static let identity = Statement(
+    /// $1 whether the same login may return.
+    static let endEverything = Statement(
         """
-        SELECT c.system_identifier, a.system_identifier FROM native_sso.database_acceptance a, pg_control_system() c
-        ORDER BY a.accepted_at DESC LIMIT 1
+        UPDATE native_sso.general_end e
+        SET began_until = greatest(e.began_until, n.now),
+            login_until = CASE WHEN $1 THEN e.login_until ELSE greatest(e.login_until, n.now) END
+        FROM (SELECT date_trunc('second', clock_timestamp()) AS now) AS n WHERE e.only_row RETURNING 1
         """)
+    /// $1 whether everything ends.
     static let accept = Statement(
         """
-        INSERT INTO native_sso.database_acceptance (accepted_at, system_identifier, replaced_system)
-        SELECT clock_timestamp(), c.system_identifier, a.system_identifier
-        FROM native_sso.database_acceptance a, pg_control_system() c
-        ORDER BY a.accepted_at DESC LIMIT 1
-        RETURNING system_identifier, replaced_system
+        WITH ended AS (
+            UPDATE native_sso.general_end e
+            SET began_until = greatest(e.began_until, date_trunc('second', clock_timestamp())) WHERE e.only_row AND $1
+        )
+        UPDATE native_sso.database_acceptance a SET accepted_at = greatest(a.accepted_at, clock_timestamp())
+        WHERE a.only_row RETURNING 1
         """)
 }

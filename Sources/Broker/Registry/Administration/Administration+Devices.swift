@@ -84,7 +84,7 @@ enum DeviceStatements {
             ARRAY(SELECT p.value FROM jsonb_each_text(d.pinned_keys) AS p ORDER BY p.key COLLATE "C")
         FROM (
             SELECT min(s.created_at) AS first_seen_at, count(*) FILTER (WHERE s.ended_at IS NULL AND s.expires_at > now()) AS live
-            FROM native_sso.session s WHERE s.issuer = $1 AND s.device_digest = $2) AS s
+            FROM native_sso.session_state s WHERE s.issuer = $1 AND s.device_digest = $2) AS s
         LEFT JOIN native_sso.device d ON d.issuer = $1 AND d.device_digest = $2
         WHERE d.device_digest IS NOT NULL OR s.first_seen_at IS NOT NULL
         """)

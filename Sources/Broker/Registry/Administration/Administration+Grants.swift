@@ -81,7 +81,7 @@ enum GrantStatements {
         """
         SELECT g.grant_id, g.client_id, g.generation, CASE WHEN g.rotated_at < g.expires_at THEN g.rotated_at END, g.scope, g.created_at, g.expires_at, g.revoked_at,
             g.revoke_reason, s.issuer, s.session_id, s.subject
-        FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
+        FROM native_sso.sso_grant g JOIN native_sso.session_state s USING (session_id)
         WHERE g.grant_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
             AND (NOT $1 OR g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now())
             AND ($4::uuid IS NULL OR g.grant_id = $4) AND ($5::uuid IS NULL OR g.session_id = $5)

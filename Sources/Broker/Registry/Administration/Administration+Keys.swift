@@ -59,7 +59,7 @@ enum KeyDependentStatements {
             SELECT s.session_id, s.device_digest, s.sid = native_sso.own_sid(s.session_id)
                     AND s.created_at <= k.until AND s.last_used_at >= k.since
                     AND coalesce(c.id_token_algorithm, $3::text) = $3::text AS has_id_token
-            FROM native_sso.session s CROSS JOIN k LEFT JOIN native_sso.client c ON c.client_id = s.source_client_id
+            FROM native_sso.session_state s CROSS JOIN k LEFT JOIN native_sso.client c ON c.client_id = s.source_client_id
             WHERE s.ended_at IS NULL AND s.expires_at > now()
         ), family AS (
             SELECT g.rotated_at, coalesce(c.access_token_algorithm, $3::text) = $3::text AS is_signed
@@ -82,7 +82,7 @@ enum KeyDependentStatements {
         FROM (
             SELECT activated_at - interval '10 minutes' AS since, coalesce(retired_at, now()) + interval '1 minute' AS until
             FROM native_sso.signing_key WHERE kid = $1
-        ) AS k CROSS JOIN native_sso.session s JOIN native_sso.sso_grant g USING (session_id)
+        ) AS k CROSS JOIN native_sso.session_state s JOIN native_sso.sso_grant g USING (session_id)
             LEFT JOIN native_sso.client c ON c.client_id = s.source_client_id
         WHERE s.ended_at IS NULL AND s.expires_at > now() AND g.revoked_at IS NULL AND g.expires_at > now()
             AND CASE $2::text WHEN 'refresh-token' THEN (g.rotated_at BETWEEN k.since AND k.until OR g.rotated_at >= g.expires_at)

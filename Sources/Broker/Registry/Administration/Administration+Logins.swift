@@ -44,7 +44,7 @@ enum LoginStatements {
                 ELSE g.replayed_before END
                 >= coalesce(s.auth_time, '-infinity'), false),
             g.grant_id, g.expires_at, g.revoked_at, g.revoke_reason
-        FROM native_sso.session s
+        FROM native_sso.session_state s
         LEFT JOIN native_sso.device d ON d.issuer = s.issuer AND d.device_digest = s.device_digest
         LEFT JOIN native_sso.subject_logout o ON o.idp_issuer = s.idp_issuer AND o.subject = s.subject
         LEFT JOIN LATERAL (

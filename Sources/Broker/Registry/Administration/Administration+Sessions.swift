@@ -138,7 +138,7 @@ enum SessionStatements {
             (SELECT count(*) FROM native_sso.sso_grant g
              WHERE s.ended_at IS NULL AND g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now()),
             s.device_digest
-        FROM native_sso.session s
+        FROM native_sso.session_state s
         WHERE s.session_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
             AND (NOT $1 OR s.ended_at IS NULL AND s.expires_at > now())
             AND native_sso.is_selected(s, $4, $5, $6, $7, $8, $9, $10, $11)
@@ -156,7 +156,7 @@ enum SessionStatements {
                 + count(*) FILTER (WHERE s.subject IS NULL),
             coalesce(sum((SELECT count(*) FROM native_sso.sso_grant g
                 WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now())), 0)::bigint
-        FROM native_sso.session s
+        FROM native_sso.session_state s
         WHERE s.ended_at IS NULL AND s.expires_at > now()
             AND native_sso.is_selected(s, $1, $2, $3, $4, $5, $6, $7, $8)
             AND ($9::timestamptz IS NULL OR s.created_at >= $9 AND s.created_at < $10 OR EXISTS (

@@ -127,7 +127,7 @@ enum RegistryFileStatements {
     static let liveGrants = Statement(
         """
         SELECT g.client_id::text, g.source_client_id::text, s.idp_issuer::text, count(*)
-        FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
+        FROM native_sso.sso_grant g JOIN native_sso.session_state s USING (session_id)
         WHERE g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now()
             AND (g.client_id = ANY ($1) OR g.source_client_id = ANY ($1))
         GROUP BY 1, 2, 3
@@ -137,7 +137,7 @@ enum RegistryFileStatements {
     static let users = Statement(
         """
         SELECT count(DISTINCT (s.idp_issuer, s.subject))
-        FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
+        FROM native_sso.sso_grant g JOIN native_sso.session_state s USING (session_id)
         WHERE g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now()
             AND (g.client_id, g.source_client_id, s.idp_issuer) IN (
                 SELECT client, source, issuer FROM unnest($1::text[], $2::text[], $3::text[]) AS t (client, source, issuer))
@@ -147,7 +147,7 @@ enum RegistryFileStatements {
     static let liveCount = Statement(
         """
         SELECT count(*), count(DISTINCT (s.idp_issuer, s.subject))
-        FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
+        FROM native_sso.sso_grant g JOIN native_sso.session_state s USING (session_id)
         WHERE g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now()
             AND ($1::text IS NULL OR g.client_id = $1) AND ($2::text IS NULL OR $2 = ANY (g.scope::text[]))
             AND ($3::text IS NULL OR s.idp_issuer = $3) AND ($4::bigint IS NULL OR s.created_at >= to_timestamp($4))

@@ -79,6 +79,7 @@ enum ExchangeStatement {
             assertionWasUsed: try row.bool("assertion_used"),
             needsLaterLogin: try row.bool("needs_later_login"),
             accountIsDisabled: try row.bool("account_disabled"),
+            tokenIsCovered: try row.bool("token_covered"),
             grant: try row.isNull("grant_id")
                 ? nil
                 : GrantFacts(

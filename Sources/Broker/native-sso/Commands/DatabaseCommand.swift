@@ -3,31 +3,54 @@ import Registry
 
 struct DatabaseCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "database", abstract: "Let running brokers go on with a database that was replaced.",
+        commandName: "database", abstract: "Let brokers go on with a database that has gone back.",
         subcommands: [DatabaseAcceptCommand.self])
 }
 
 struct DatabaseAcceptCommand: AsyncParsableCommand {
+    enum Sessions: String, ExpressibleByArgument, CaseIterable { case end, keep }
+
     static let configuration = CommandConfiguration(
-        commandName: "accept", abstract: "Accept this PostgreSQL cluster after pg_upgrade or a restore.",
+        commandName: "accept", abstract: "Accept a restored database, or a promoted standby that lost writes.",
         discussion: """
-            Running brokers refuse a database of another cluster, or of an earlier position (database_went_backwards). \
-            Afterwards they connect to this one without a restart. \
-            What a restored database lost stays lost: end the sessions of that time first.
+            Brokers refuse a database that lacks what was confirmed to them (database_went_backwards). If the database \
+            that has it can be brought back, do that instead. Afterwards the brokers connect to this one without a restart.
             """)
+
+    @Option(
+        help: """
+            `end`: everything that began until now is over, whether this database knows it or not. Apps bring a new \
+            id_token, without a login page where the session at the identity provider lives. `keep`: nothing ends.
+            """)
+    var sessions: Sessions
 
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let identity = try await options.administer { try await $0.databaseIdentity() }
+        let (last, impact) = try await options.administer(patience: .seconds(120)) { registry in
+            (try await registry.lastRecord(), try await registry.impact(ofEnding: .all))
+        }
+        let instant = last?.rfc3339 ?? "its beginning"
+        let effect =
+            switch sessions {
+            case .end:
+                "\(impact.sessions.counted("session")) of \(impact.users.counted("user")) end, with all that began until now and "
+                    + "is not in this database; apps need a new id_token"
+            case .keep:
+                "sessions and grants that were ended after \(instant) live again, a code or proof that was used since can be used "
+                    + "once more, and apps whose refresh token changed since lose their login at the next refresh"
+            }
         let plan = Plan(
-            "accept the PostgreSQL cluster \(identity.present)",
+            "accept this database, whose last record is of \(instant)",
             consequences: [
-                identity.present == identity.recorded
-                    ? "running brokers connect to it although its position is earlier than one that they have seen"
-                    : "running brokers that know the cluster \(identity.recorded) connect to this one"
+                effect,
+                "look for what else was lost in the exported audit from \(instant) on, and repeat it: blocked devices, "
+                    + "disabled accounts, suspended identity providers and keys, revoked and removed keys, retired client "
+                    + "secrets, changes of clients, groups and scopes",
             ])
-        try await execution.carryOut(plan, options) { try await $0.acceptDatabase($1) }
+        try await execution.carryOut(plan, options) {
+            try await $0.acceptDatabase(endingSessions: sessions == .end, $1)
+        }
     }
 }

@@ -247,12 +247,13 @@ struct SessionEndCommand: AsyncParsableCommand {
         commandName: "end", abstract: "End sessions. The broker refuses every app in them from its next request on.",
         discussion: """
             Many sessions end in batches of 1,000, each of which is committed. If the command is interrupted, type it again \
-            with --resume and the id that it printed: it goes on where it stopped, and spares users who have logged in since.
+            with --resume and the id that it printed: it goes on where it stopped, and spares users who have logged in since. \
+            --all ends them at once.
             """)
 
     @OptionGroup var which: SessionSelectionOptions
 
-    @Flag(help: "Every session of every user.")
+    @Flag(help: "Every session of every user, and every id_token issued until now, whether the database knows it or not.")
     var all = false
 
     @Flag(
@@ -276,6 +277,7 @@ struct SessionEndCommand: AsyncParsableCommand {
             throw ValidationError(
                 "Say which sessions: --sid, --sub, --device, --client, --idp, --issued-between or --all.")
         }
+        guard !all || resume == nil else { throw ValidationError("--all ends at once, and nothing is left to resume.") }
         if let resume {
             let now = SystemClock().now
             guard let begun = resume.instant, begun <= now, now.since(begun) <= .days(30) else {
@@ -293,6 +295,11 @@ struct SessionEndCommand: AsyncParsableCommand {
                 try await registry.impact(ofEnding: selection, beganUntil: begun),
                 try await registry.sessions(selection, liveOnly: true, beganUntil: begun, limit: 20)
             )
+        }
+        if all {
+            return try await execution.carryOut(plan(impact, live), options) {
+                try await $0.endEverything(sameLoginMayReturn: sameLoginMayReturn, $1)
+            }
         }
         guard impact.sessions > 0 else {
             throw CommandFailure.notFound(resume == nil ? "no such session is live" : "nothing is left to end")

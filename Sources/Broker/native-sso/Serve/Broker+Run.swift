@@ -101,6 +101,7 @@ extension Broker {
         let (sweep, seals, registrySize) = (sweep, seals, registrySize)
         var services: [any Service] = [
             ClosingService { await pool.shutdown() },
+            ClosingService { await commits.shutdown() },
             ClosingService { await lanes.shutdown() },
             ClosingService { for client in documents { try? await client.shutdown() } },
             ClosingService { for client in codes { try? await client.shutdown() } },
@@ -141,6 +142,7 @@ extension Broker {
     func close() async {
         await lanes.shutdown()
         await pool.shutdown()
+        await commits.shutdown()
         for client in documents { try? await client.shutdown() }
         for client in codes.values { try? await client.shutdown() }
     }

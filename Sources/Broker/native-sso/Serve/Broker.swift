@@ -64,9 +64,14 @@ struct Broker: Sendable {
         self.journal = journal
         try journal?.check()
         let connection = try configuration.database.connection(pool: configuration.database.pool)
+        let single = try configuration.database.connection(pool: 1)
+        let file = try configuration.database.memoryFile()
+        var randomness = SystemRandomNumberGenerator()
+        let remembered = file?.contents ?? MemoryFile.Contents(broker: .random(using: &randomness))
 
         // Nothing below may throw: HTTP clients must be shut down before release.
-        let history = DatabaseHistory(acceptances: DatabaseStatements.acceptances)
+        let history = DatabaseHistory(
+            look: BrokerCount.look, broker: remembered.broker.octets, memory: remembered.memory)
         let connections = ConnectionLog(logger)
         lanes = BatchingLanes(connection.forHotCalls(), history: history) { connections.note($0) }
         let pool = ConnectionPool(connection, history: history) { connections.note($0) }
@@ -89,7 +94,9 @@ struct Broker: Sendable {
             store: SigningKeyStore(database: pool), provider: provider, replica: configuration.keys.replica, ring: ring,
             logger: logger)
         snapshot = RegistrySnapshot(database: pool)
-        commits = CommitProbe(database: pool, clock: clock, logger: logger)
+        commits = CommitProbe(
+            database: ConnectionPool(single, history: history) { connections.note($0) }, history: history,
+            broker: remembered.broker, file: file?.file, clock: clock, logger: logger)
         sweep = SweepService(database: pool, logger: logger)
         seals = AuditSealService(database: pool, authenticator: ring, clock: clock, logger: logger)
         registrySize = RegistryReport(database: pool, clock: clock)

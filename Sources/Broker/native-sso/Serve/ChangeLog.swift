@@ -27,6 +27,9 @@ final class ChangeLog: Sendable {
 /// minute until a connection to the server succeeds.
 final class ConnectionLog: Sendable {
     private static let interval: Duration = .seconds(60)
+    private static let remedy =
+        "the database has lost writes that it confirmed; bring back the one that has them, or let an administrator type: "
+        + "native-sso database accept --sessions end --reason TEXT"
 
     private struct Failure: Hashable {
         let server: String
@@ -53,6 +56,7 @@ final class ConnectionLog: Sendable {
                 "sqlstate": .string(state.map { "\($0)" } ?? "none"),
             ]
             if let message { metadata["message"] = .string(message) }
+            if reason == .databaseWentBackwards { metadata["remedy"] = .string(Self.remedy) }
             logger.warning("database connection failed", metadata: metadata)
         case .disconnected(let server):
             logger.warning("database connection lost", metadata: ["server": .string(server)])

@@ -2,14 +2,16 @@ import BrokerHTTP
 import Logging
 import NativeSSO
 import PostgresClient
+import Registry
 import Synchronization
 
 /// Checks whether the database confirms commits. A primary that has lost its synchronous standby answers reads, but
 /// its commits wait for the standby, or end as "committed locally" and may be lost.
 ///
-/// It commits every 2 s on its own, because apps may use other brokers while this one is not ready. An unconfirmed
-/// commit keeps waiting in the server and occupies a connection there. So no probe starts while a commit of this
-/// service waits, and each broker has at most one.
+/// It commits every 2 s on its own, because apps may use other brokers while this one is not ready. What it commits is the
+/// broker's count, and the broker remembers each confirmed number: see ``DatabaseHistory``. An unconfirmed commit keeps
+/// waiting in the server and occupies a connection there. So no probe starts while a commit of this service waits, and
+/// each broker has at most one.
 ///
 /// It also checks that commits are reliable: the server must not be read-only. `synchronous_commit` must not be `off`,
 /// nor `local` if there are synchronous standbys. The database's clock must be within 30 s of the broker's, or the
@@ -18,17 +20,30 @@ final class CommitProbe: Sendable {
     /// The time between two probes. An unconfirmed commit is noticed after this time plus a call's deadline.
     static let interval: Duration = .seconds(2)
 
-    private let database: any StatementExecutor
+    /// A connection of its own: an unconfirmed commit must hold up no request.
+    private let database: ConnectionPool
+    private let history: DatabaseHistory
+    private let broker: UniqueID
+    /// `nil`: no state directory is configured.
+    private let file: MemoryFile?
     private let clock: any WallClock
     private let changes: ChangeLog
+    private let fileChanges: ChangeLog
     /// Why the last probe failed; `nil`: the database confirmed its commit.
     private let latest = Mutex<StaticString?>("not_tried_yet")
     private let begun = Mutex<Task<Void, Never>?>(nil)
 
-    init(database: any StatementExecutor, clock: any WallClock, logger: Logger) {
+    init(
+        database: ConnectionPool, history: DatabaseHistory, broker: UniqueID, file: MemoryFile?,
+        clock: any WallClock, logger: Logger
+    ) {
         self.database = database
+        self.history = history
+        self.broker = broker
+        self.file = file
         self.clock = clock
         changes = ChangeLog(logger)
+        fileChanges = ChangeLog(logger)
     }
 
     /// Begins the first probe, for which ``run()`` then waits.
@@ -37,6 +52,8 @@ final class CommitProbe: Sendable {
     func run() async {
         if let begun = begun.withLock({ $0.take() }) { await begun.value } else { await probe() }
     }
+
+    func shutdown() async { await database.shutdown() }
 
     private func probe() async {
         let problem = await attempt()
@@ -48,20 +65,35 @@ final class CommitProbe: Sendable {
         do throws(PostgresError) {
             let state = try await DatabaseState.read(from: database)
             if let problem = state.problem(at: clock.milliseconds) { return problem }
-            _ = try await database.query(Self.commit, [])
+            let (known, acceptances) = history.memory
+            let counted = try await database.query(BrokerCount.count, [.uuid(broker.octets), .int64(known.number)])
+            guard let number = try counted.first?.optionalInt64(0) else {
+                history.distrust()
+                return "database_went_backwards"
+            }
+            await keep(history.confirm(number, after: acceptances))
             return nil
         } catch {
             switch error {
             case .outcomeUnknown(.committedLocallyOnly): return "committed_locally_only"
             case .outcomeUnknown: return "unconfirmed"
+            case .unavailable(.databaseWentBackwards): return "database_went_backwards"
             case .unavailable, .server, .unexpectedResult: return "unavailable"
             }
         }
     }
 
-    /// Writes only to the write-ahead log, not to a table.
-    private static let commit = Statement(
-        "SELECT 1 FROM pg_catalog.pg_logical_emit_message(true, 'native-sso', 'commit probe')")
+    /// A disk that takes nothing stops no login: until the next start the broker remembers in memory.
+    private func keep(_ memory: DatabaseHistory.Memory) async {
+        guard let file else { return }
+        var problem: String?
+        do throws(MemoryFile.Failure) {
+            try await file.write(MemoryFile.Contents(broker: broker, memory: memory))
+        } catch {
+            problem = error.text
+        }
+        fileChanges.note(problem, "the broker cannot write to its state directory")
+    }
 }
 
 extension CommitProbe: ReadinessCheck, MetricSource {
@@ -69,7 +101,7 @@ extension CommitProbe: ReadinessCheck, MetricSource {
     var help: StaticString {
         """
         The database confirms commits and keeps them: `not_tried_yet`, `unavailable`, `unconfirmed`, `read_only`, \
-        `committed_locally_only`, `synchronous_commit_off`, `standby_missing`, `clocks_apart`.
+        `committed_locally_only`, `synchronous_commit_off`, `standby_missing`, `clocks_apart`, `database_went_backwards`.
         """
     }
 

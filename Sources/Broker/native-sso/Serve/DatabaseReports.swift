@@ -61,7 +61,10 @@ struct ConnectionReport: MetricSource {
 struct DatabaseCheck: ReadinessCheck {
     let name = "database"
     let help: StaticString =
-        "The database answers and has this schema: `unavailable`, `not_migrated` (run `migrate up`), `foreign_schema`."
+        """
+        The database answers and has this schema: `unavailable`, `not_migrated` (run `migrate up`), `foreign_schema`, \
+        `database_went_backwards` (see `database accept`).
+        """
     let database: any StatementExecutor
 
     func problem() async -> StaticString? {
@@ -72,7 +75,7 @@ struct DatabaseCheck: ReadinessCheck {
             default: return "foreign_schema"
             }
         } catch {
-            return "unavailable"
+            return error == .unavailable(.databaseWentBackwards) ? "database_went_backwards" : "unavailable"
         }
     }
 }

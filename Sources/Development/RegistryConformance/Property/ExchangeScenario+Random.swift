@@ -1,5 +1,5 @@
 import BrokerTesting
-import NativeSSO
+package import NativeSSO
 
 extension ExchangeScenario {
     /// Any world and any request of small domains, the edges of every rule among them. About a third are granted.
@@ -23,7 +23,7 @@ extension ExchangeScenario {
         randomizeKeys(&randomness)
     }
 
-    static let farFuture = UnixTime(seconds: 4_000_000_000)
+    package static let farFuture = UnixTime(seconds: 4_000_000_000)
 
     private mutating func randomizeKeys(_ randomness: inout SeededRandom) {
         client.proofPolicy = randomness.mostly(.off, or: Client.ProofPolicy.allCases)

@@ -36,6 +36,8 @@ extension Configuration {
         let url: String
         let password: Credential?
         let pool: Int
+        /// Where the broker remembers what it knows of the database; `nil`: only in memory. See ``MemoryFile``.
+        let stateDirectory: String?
         /// Whether `serve` runs as a role that may change everything.
         let allowsOwner: Bool
 
@@ -51,6 +53,11 @@ extension Configuration {
             pool = section.integer(
                 "pool", default: 8, in: 1...200,
                 help: "Connections for everything but exchanges and refreshes, which have three of their own.")
+            stateDirectory = section.value(
+                "state_directory", .path,
+                help: "A directory of the broker's own. There it remembers the last number that the database confirmed, so "
+                    + "that it also notices at its start that the database has gone back.",
+                PathText.absolute)
             allowsOwner = section.flag(
                 "allow_owner", default: false,
                 help: "Let `serve` connect as a superuser or a member of `native_sso_admin`.")
