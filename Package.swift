@@ -108,7 +108,6 @@ let package = Package(
             name: "KeyModule",
             dependencies: [
                 "NativeSSO", "JOSE", "StrictCoding", "COpenSSL", "CPKCS11", "CProcess", "CSecretMemory", .crypto,
-                .asyncHTTPClient, .nioCore, .nioHTTP1,
             ],
             path: "Sources/Broker/KeyModule",
             swiftSettings: strictWithC),
@@ -310,8 +309,7 @@ let package = Package(
         .testTarget(
             name: "KeyModuleTests",
             dependencies: [
-                "KeyModule", "BrokerHarness", "BrokerTesting", "ChildProcesses", "NativeSSO", "JOSE", "StrictCoding",
-                .crypto,
+                "KeyModule", "BrokerTesting", "ChildProcesses", "NativeSSO", "JOSE", "StrictCoding", .crypto,
             ],
             path: "Tests/Broker/KeyModuleTests",
             swiftSettings: strict),

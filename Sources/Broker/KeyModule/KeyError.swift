@@ -105,7 +105,6 @@ package enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
     /// OpenSSL's FIPS provider was asked for, and cannot be used.
     case noFIPS(String)
     case signer(SignerDefect)
-    case kms(KMSDefect)
     /// libcrypto failed, independently of the input.
     case cryptography(String)
 
@@ -128,7 +127,6 @@ package enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
             "keys.fips is true, and OpenSSL's FIPS provider cannot be used (\(reason)): install and configure it "
                 + "(man 7 fips_module), or remove keys.fips"
         case .signer(let defect): defect.description
-        case .kms(let defect): defect.description
         case .cryptography(let what): what
         }
     }
@@ -140,7 +138,6 @@ extension KeyError {
         switch self {
         case .token(let defect): defect.isOutage
         case .signer(let defect): defect.isOutage
-        case .kms(let defect): defect.isOutage
         default: false
         }
     }

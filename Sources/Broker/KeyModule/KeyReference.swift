@@ -43,7 +43,7 @@ enum KeyReference: Hashable {
 
     /// The id of a refresh-token key in a file or in a token; `nil` for another reference.
     static func refreshTokenID(in text: String) -> UInt8? {
-        if let id = TokenReference.refreshTokenID(in: text) ?? KMSReference.refreshTokenID(in: text) { return id }
+        if let id = TokenReference.refreshTokenID(in: text) { return id }
         guard case .refreshToken(let id)? = KeyReference(text, use: .refreshToken) else { return nil }
         return id
     }

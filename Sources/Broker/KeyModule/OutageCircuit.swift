@@ -1,17 +1,14 @@
 import Synchronization
 
-/// Why a key of a distant provider makes no signature now.
+/// Why a key behind the signer makes no signature now.
 ///
-/// After a failure the key refuses all signatures at once, so that nothing is written for a token that cannot be signed. The
-/// circuit looks after 0.5 s whether the key works again, then at growing distances. Each key has a circuit of its own: what
-/// stops one key stops no other.
+/// After a failure the key refuses all signatures at once, so that nothing is written for a token that cannot be
+/// signed. The circuit looks every 0.5 s whether the key works again. Each key has a circuit of its own: what stops one
+/// key stops no other.
 final class OutageCircuit: Sendable {
     private let outage = Mutex<KeyError?>(nil)
-    private let longestPause: Duration
 
-    private static let shortestPause = Duration.milliseconds(500)
-
-    init(longestPause: Duration) { self.longestPause = longestPause }
+    private static let pause = Duration.milliseconds(500)
 
     /// `nil`: the key works, as far as the last call says.
     var failure: KeyError? { outage.withLock { $0 } }
@@ -28,9 +25,8 @@ final class OutageCircuit: Sendable {
         }
         guard isFirst else { return }
         Task { [self, weak owner] in
-            var pause = Self.shortestPause
             while true {
-                try? await Task.sleep(for: pause)
+                try? await Task.sleep(for: Self.pause)
                 guard let owner else { return }
                 do throws(KeyError) {
                     try await look(owner)
@@ -38,7 +34,6 @@ final class OutageCircuit: Sendable {
                 } catch {
                     outage.withLock { $0 = error }
                 }
-                pause = min(pause * 2, longestPause)
             }
         }
     }

@@ -17,8 +17,6 @@ package final class Installation: Sendable {
     /// Removes the directory with the installation.
     private let ownsDirectory: Bool
     private let ownCommandLog: URL?
-    /// Settings of all commands and brokers, beside the configuration.
-    private let environment: [String: String]
     /// Where a program finds the database, for a user.
     private let address: @Sendable (_ user: String) -> String
 
@@ -27,10 +25,8 @@ package final class Installation: Sendable {
     package static let (administration, service) = ("administration", "native-sso")
 
     /// A new database, migrated, with keys in use and no client.
-    package convenience init(
-        _ configuration: BrokerConfiguration, on cluster: PrivateCluster, environment: [String: String] = [:]
-    ) async throws {
-        try self.init(files: configuration, on: cluster, environment: environment)
+    package convenience init(_ configuration: BrokerConfiguration, on cluster: PrivateCluster) async throws {
+        try self.init(files: configuration, on: cluster)
         try await prepare()
     }
 
@@ -49,16 +45,13 @@ package final class Installation: Sendable {
     ///   - directory: A temporary one by default, which is removed with the installation.
     ///   - serviceRole: By default a login for this database alone: roles belong to the whole cluster.
     ///   - commandLog: Gets what commands write to standard error; by default a file for each in the directory.
-    ///   - environment: Settings of all commands and brokers, beside the configuration.
     ///   - address: Where programs find a database, for a user.
     package init(
         files configuration: BrokerConfiguration, on cluster: PrivateCluster, database: String? = nil,
         directory: String? = nil, serviceRole: String? = nil, commandLog: String? = nil,
-        environment: [String: String] = [:],
         address: (@Sendable (_ database: String, _ user: String) -> String)? = nil
     ) throws {
         self.configuration = configuration
-        self.environment = environment
         self.cluster = cluster
         let database = database ?? "t" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
         self.database = database
@@ -154,7 +147,7 @@ package final class Installation: Sendable {
     package func command(_ arguments: [String], by program: String? = nil) async throws -> String {
         try await ManagedProcess.output(
             of: try program ?? BuildProducts.path(of: "native-sso"), withConfiguration(arguments),
-            name: (["native-sso"] + arguments).joined(separator: " "), environment: environment, log: commandLog)
+            name: (["native-sso"] + arguments).joined(separator: " "), log: commandLog)
     }
 
     /// The same, whatever its exit status.
@@ -163,7 +156,7 @@ package final class Installation: Sendable {
     ) async throws -> ManagedProcess.Outcome {
         try await ManagedProcess.run(
             try BuildProducts.path(of: "native-sso"), withConfiguration(arguments),
-            environment: self.environment.merging(environment) { $1 }, log: commandLog)
+            environment: environment, log: commandLog)
     }
 
     private func withConfiguration(_ arguments: [String]) -> [String] {
@@ -194,7 +187,7 @@ package final class Installation: Sendable {
         return try Broker(
             configuration: directory.appending(path: "\(change == nil ? Self.service : name).yaml"),
             log: directory.appending(path: "\(name).log"), ports: ports,
-            environment: self.environment.merging(environment) { $1 })
+            environment: environment)
     }
 
     /// Runs `body` with a broker that is ready, and stops the broker afterwards, whatever happened.

@@ -6,8 +6,6 @@ package enum PythonEnvironment: String {
     /// The client libraries, the JWT libraries and Canaille.
     case interoperability
     case mitmproxy, schemathesis
-    /// moto.
-    case kms
 
     /// Whether it is there, with the packages of today's list.
     package var isMade: Bool {

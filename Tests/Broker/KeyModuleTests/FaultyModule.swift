@@ -177,7 +177,7 @@ struct TokenFaultTests {
     }
 
     @Test func `goes away and comes back`() async throws {
-        try await KeyProviderConformance.comesBack(provider, signing: .there, tagging: .there) {
+        try await KeyProviderConformance.comesBack(provider, working: .there) {
             try module.fail(with: .removed)
         } back: {
             try module.fail(with: nil)

@@ -48,7 +48,7 @@ struct FileKeyProviderTests {
     /// Its keys are in memory; only a reload needs the directory.
     @Test func `goes away and comes back`() async throws {
         let (path, aside) = (directory.path, directory.path + ".aside")
-        try await KeyProviderConformance.comesBack(provider, signing: .here, tagging: .here) {
+        try await KeyProviderConformance.comesBack(provider, working: .here) {
             try FileManager.default.moveItem(atPath: path, toPath: aside)
         } back: {
             try FileManager.default.moveItem(atPath: aside, toPath: path)

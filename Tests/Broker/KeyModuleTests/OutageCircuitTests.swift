@@ -2,7 +2,7 @@
 import Synchronization
 import Testing
 
-@Suite("What stops a key of a distant provider", .timeLimit(.minutes(1)))
+@Suite("What stops a key behind the signer", .timeLimit(.minutes(1)))
 struct OutageCircuitTests {
     private final class Key: Sendable {
         let looks = Atomic(0)
@@ -25,7 +25,7 @@ struct OutageCircuitTests {
     }
 
     @Test func `one loop looks, however often the key failed, until the key works again`() async throws {
-        let circuit = OutageCircuit(longestPause: .milliseconds(1))
+        let circuit = OutageCircuit()
         let key = Key(worksFrom: 3)
         #expect(circuit.failure == nil)
         open(circuit, .cryptography("first"), of: key)
@@ -42,7 +42,7 @@ struct OutageCircuitTests {
     }
 
     @Test func `a key that was released is looked at no more`() async throws {
-        let circuit = OutageCircuit(longestPause: .milliseconds(1))
+        let circuit = OutageCircuit()
         weak var released: Key?
         do {
             let key = Key()

@@ -170,7 +170,7 @@ struct SignerConformanceTests {
     @Test func `goes away and comes back`() async throws {
         let signer = try TestSigner()
         try signer.start()
-        try await KeyProviderConformance.comesBack(signer.provider(), signing: .there, tagging: .there) {
+        try await KeyProviderConformance.comesBack(signer.provider(), working: .there) {
             signer.stop()
         } back: {
             try signer.start()

@@ -26,29 +26,27 @@ final class FaultFixture: Sendable {
 
     /// Two apps that share logins, on a database of their own.
     static func install(
-        _ issuer: String, _ key: TestKey, on cluster: PrivateCluster, environment: [String: String] = [:]
+        _ issuer: String, _ key: TestKey, on cluster: PrivateCluster
     ) async throws -> (Installation, LoginFactory) {
         var provider = BrokerConfiguration.Provider(issuer)
         provider.enrolsByExchange = true
-        return try await install(provider, key, on: cluster, environment: environment)
+        return try await install(provider, key, on: cluster)
     }
 
     /// The same in the shared cluster. The identity provider's keys are in a file, so that the broker never asks it.
-    static func install(environment: [String: String] = [:]) async throws -> (Installation, LoginFactory) {
+    static func install() async throws -> (Installation, LoginFactory) {
         let key = try TestKey(.es256, keyID: "idp")
         var provider = BrokerConfiguration.Provider("https://idp.example.test", keys: .file([key]))
         provider.enrolsByExchange = true
-        return try await install(provider, key, on: try await PrivateCluster.shared, environment: environment)
+        return try await install(provider, key, on: try await PrivateCluster.shared)
     }
 
     static func install(
-        _ provider: BrokerConfiguration.Provider, _ key: TestKey, on cluster: PrivateCluster,
-        environment: [String: String] = [:]
+        _ provider: BrokerConfiguration.Provider, _ key: TestKey, on cluster: PrivateCluster
     ) async throws -> (Installation, LoginFactory) {
         let issuer = provider.issuer
         let installation = try await Installation(
-            BrokerConfiguration(issuer: "https://sso.example.test", providers: [provider]), on: cluster,
-            environment: environment)
+            BrokerConfiguration(issuer: "https://sso.example.test", providers: [provider]), on: cluster)
         let sql = try installation.session()
         for app in ["app-one", "app-two"] {
             try await sql.register(app, in: .init(group: "vendor", issuer: issuer))

@@ -69,8 +69,8 @@ final class SignerSigningKey: SigningKey {
     let algorithm: KeyAlgorithm
     private let name: [UInt8]
     private let client: SignerClient
-    /// Of the provider behind the signer, whose own circuit looks less often.
-    private let outage = OutageCircuit(longestPause: .milliseconds(500))
+    /// Of the token behind the signer.
+    private let outage = OutageCircuit()
 
     init(_ publicKey: JSONWebKey, _ algorithm: KeyAlgorithm, _ name: [UInt8], _ client: SignerClient) {
         self.publicKey = publicKey

@@ -159,11 +159,10 @@ extension CommandFailure {
 
     private init(_ error: KeyError) {
         switch error {
-        case .noIDsLeft, .deviceKeyExists, .algorithmDoesNotFit, .token(.unsupported), .kms(.unsupported),
-            .kms(.noWrappingKey):
+        case .noIDsLeft, .deviceKeyExists, .algorithmDoesNotFit, .token(.unsupported):
             self = .refused(error.description)
         case .signer(.readOnly): self = .usage(error.description)
-        case .file, .badReference, .otherKey, .token, .signer, .kms, .noFIPS, .cryptography:
+        case .file, .badReference, .otherKey, .token, .signer, .noFIPS, .cryptography:
             self = .infrastructure(error.description)
         }
     }

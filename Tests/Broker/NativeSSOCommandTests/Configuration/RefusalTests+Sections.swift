@@ -217,21 +217,6 @@ extension RefusalTests {
         keys(
             "pkcs11: { module: /x.so, token: t }",
             "6: keys.pkcs11.pin_file: is missing; write module, token and pin_file"),
-        keys("kms: {}", "6: keys.kms.region: is missing; write the region of the keys, such as eu-central-1"),
-        keys("kms: { region: Frankfurt }", "6: keys.kms.region: is no region of AWS; write one such as eu-central-1"),
-        keys(
-            "kms: { region: eu-central-1, endpoint: \"http://kms.example.com\" }",
-            "6: keys.kms.endpoint: must begin with https:// (http only for a loopback host, with development: true)"),
-        keys(
-            "kms: { region: eu-central-1, endpoint: \"https://kms.example.com/x\" }",
-            "6: keys.kms.endpoint: must not contain a path or a query: write https:// and a host alone"),
-        keys(
-            "kms: { region: eu-central-1, wrapping_key: \"a b\" }",
-            "6: keys.kms.wrapping_key: is no key of AWS KMS; write its id, its ARN or alias/ and a name"),
-        keys(
-            "kms: { region: eu-central-1, credentials_file: /nonexistent }",
-            "6: keys.kms.credentials_file: there are no credentials for AWS KMS: /nonexistent: cannot open the file: No "
-                + "such file or directory"),
     ]
 
     // MARK: Shapes

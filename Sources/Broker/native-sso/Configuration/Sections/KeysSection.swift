@@ -1,8 +1,6 @@
-import Glibc
 import KeyModule
 import NativeSSO
 import OAuthWire
-import RegularFiles
 import StrictCoding
 
 extension Configuration {
@@ -15,8 +13,6 @@ extension Configuration {
         let usesFIPS: Bool
         /// Where new signing keys are made; `nil`: in files.
         let token: TokenSettings?
-        /// AWS KMS, where new keys are made instead; `nil`: not used.
-        let kms: KMSSettings?
         /// Signatures of each key in a second; `nil`: no limit.
         let quota: Int?
         /// The name of this broker, which has signing keys of its own; `nil`: it shares those of all.
@@ -27,21 +23,11 @@ extension Configuration {
         /// - Parameter isOfSigner: Whether a signer reads them, which signs for every broker.
         init(reading section: Section, isOfSigner: Bool = false) {
             (signer, quota, replica) = isOfSigner ? (nil, nil, nil) : Self.ofBroker(section)
-            kms = section.section(
-                "kms", isOptional: true,
-                help: "AWS KMS, where new keys are made. Without it, they are files or in a token."
-            ) { KMSSettings(reading: $0, isGiven: section.isGiven("kms") || $0.isGiven("region")) }
-            let help = "The directory of the key files. Required without `keys.signer` and `keys.kms`."
+            let help = "The directory of the key files. Required without `keys.signer`."
             if signer != nil {
                 directory = section.value("directory", .path, help: help, PathText.absolute)
-                for key in ["directory", "pkcs11", "kms", "passphrase_file", "fips"] where section.isGiven(key) {
+                for key in ["directory", "pkcs11", "passphrase_file", "fips"] where section.isGiven(key) {
                     section.report(key, "has no effect beside keys.signer, which has the keys; remove one of them")
-                }
-            } else if section.isGiven("kms") || kms != nil {
-                directory = section.value("directory", .path, help: help, PathText.absolute)
-                if section.isGiven("pkcs11") {
-                    section.report(
-                        "kms", "keys.pkcs11 is given as well, and new keys are made in one place; remove one of them")
                 }
             } else {
                 directory = section.required(
@@ -111,7 +97,6 @@ extension Configuration {
         func provider() throws(KeyError) -> any KeyProvider {
             if let signer { return SignerKeyProvider(SignerClient(socket: signer)) }
             if usesFIPS { try FIPSModule.require() }
-            if let kms { return KMSKeyProvider(KMSClient(kms), files: try directory.map(files)) }
             let files = try files(in: directory ?? "")
             return token.map { TokenKeyProvider(Token($0), files: files) } ?? files
         }
@@ -142,77 +127,6 @@ extension TokenSettings {
     private static func label(_ text: String) throws(ValueDefect) -> String {
         guard (1...32).contains(text.utf8.count), !text.utf8.contains(where: { $0 < 0x20 }) else {
             throw ValueDefect("is no label of a token: 1 to 32 octets")
-        }
-        return text
-    }
-}
-
-extension KMSSettings {
-    /// `keys.kms`: AWS KMS; `nil` if the section is not given or incomplete.
-    fileprivate init?(reading section: Section, isGiven: Bool) {
-        let region = section.value(
-            "region", .text("a region of AWS"), help: "The region of the keys, such as `eu-central-1`.", Self.region)
-        let wrappingKey = section.value(
-            "wrapping_key", .text("a key"),
-            help: "The id, ARN or alias of the symmetric key that wraps the MAC keys.", Self.key)
-        let endpoint = section.value(
-            "endpoint", .url, help: "By default `https://kms.REGION.amazonaws.com`."
-        ) { text in
-            let url = try WebURL(text, allowsLoopbackHTTP: section.isDevelopment)
-            guard text.utf8.count(where: { $0 == UInt8(ascii: "/") }) == 2, !url.hasQuery else {
-                throw ValueDefect("must not contain a path or a query: write https:// and a host alone")
-            }
-            return url.string
-        }
-        let file = section.filePath(
-            "credentials_file",
-            help:
-                "Access key as AWS's tools write it, profile `default`. Read again when AWS refuses it. By default the "
-                + "variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`."
-        ) { text in
-            let path = try PathText.absolute(text)
-            do throws(KMSDefect) { _ = try Self.credentials(in: path) } catch { throw ValueDefect(error.description) }
-            return path
-        }
-        guard isGiven else { return nil }
-        guard section.isGiven("region") else {
-            section.report("region", "is missing; write the region of the keys, such as eu-central-1")
-            return nil
-        }
-        guard let region else { return nil }
-        self.init(region: region, endpoint: endpoint, wrappingKey: wrappingKey, clock: SystemClock()) {
-            () throws(KMSDefect) in
-            if let file { return try Self.credentials(in: file) }
-            let names = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"]
-            return try AWSCredentials(
-                environment: names.reduce(into: [:]) { $0[$1] = getenv($1).map { String(cString: $0) } })
-        }
-    }
-
-    private static func credentials(in path: String) throws(KMSDefect) -> AWSCredentials {
-        let octets: [UInt8]
-        do throws(ValueDefect) {
-            octets = try RegularFile.confidential(path, limit: 16 << 10)
-        } catch {
-            throw .noCredentials("\(path): \(error.message)")
-        }
-        return try AWSCredentials(file: octets)
-    }
-
-    private static func region(_ text: String) throws(ValueDefect) -> String {
-        let isPlain = text.utf8.allSatisfy { octet in
-            UInt8(ascii: "a")...UInt8(ascii: "z") ~= octet || UInt8(ascii: "0")...UInt8(ascii: "9") ~= octet
-                || octet == UInt8(ascii: "-")
-        }
-        guard isPlain, (1...63).contains(text.utf8.count) else {
-            throw ValueDefect("is no region of AWS; write one such as eu-central-1")
-        }
-        return text
-    }
-
-    private static func key(_ text: String) throws(ValueDefect) -> String {
-        guard (1...2048).contains(text.utf8.count), text.isPrintableASCII(except: UInt8(ascii: " ")) else {
-            throw ValueDefect("is no key of AWS KMS; write its id, its ARN or alias/ and a name")
         }
         return text
     }
