@@ -121,24 +121,6 @@ BEGIN
 END
 $$;
 
--- After a restore: the database has lost that a token of this grant was reused (`native-sso restore-check`). Revokes it
--- as `refresh` did: also if it is revoked as late, with the grant that began since. A grant that moves meanwhile is
--- judged again.
-CREATE OR REPLACE FUNCTION revoke_reused(p_grant_id uuid, p_request_id uuid) RETURNS void
-LANGUAGE plpgsql SET search_path = native_sso, pg_temp AS $$
-DECLARE
-    v_misuse refresh_misuse;
-BEGIN
-    LOOP
-        SELECT 1, g.grant_id, g.session_id, g.xmin,
-            CASE WHEN g.revoked_at IS NULL THEN 'refresh_token_reused' ELSE 'proven' END, p_request_id
-        INTO v_misuse FROM sso_grant g
-        WHERE g.grant_id = p_grant_id AND (g.revoked_at IS NULL OR g.revoke_reason = 'refresh_token_late');
-        EXIT WHEN NOT FOUND OR revoke_grant(v_misuse, date_trunc('second', clock_timestamp()));
-    END LOOP;
-END
-$$;
-
 -- Judges refreshes, at most 1000, and answers each. A turn is like one of `exchange`.
 CREATE OR REPLACE FUNCTION refresh(p_calls refresh_call[], p_shown shown[] DEFAULT NULL) RETURNS refresh_answer[]
 LANGUAGE plpgsql SECURITY DEFINER AS $$

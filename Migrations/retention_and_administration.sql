@@ -18,16 +18,6 @@ RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp
     VALUES (now(), p_kind, p_request_id, p_actor, p_reason, p_details)
 $$;
 
--- Whether the database lost an event that a journal outside has: it went back to an earlier moment, and no operator has compared the
--- two since (`native-sso restore-check --execute`). After 30 days the audit may have deleted the event. $1 request, $2 its instant.
-CREATE OR REPLACE FUNCTION lacks_event(p_request_id uuid, p_occurred_at timestamptz) RETURNS boolean
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
-    SELECT p_occurred_at > now() - interval '30 days'
-        AND NOT EXISTS (SELECT FROM audit_event a WHERE a.request_id = p_request_id)
-        AND NOT EXISTS (SELECT FROM audit_event a WHERE a.kind = 'restore_checked' AND a.occurred_at >= p_occurred_at)
-$$;
-GRANT EXECUTE ON FUNCTION lacks_event TO native_sso_broker;
-
 -- The sessions as exchange and refresh see them: what the general end covers has ended.
 CREATE OR REPLACE VIEW session_state AS
 SELECT l.session_id, l.issuer, l.sid, l.idp_issuer, l.idp_sid, l.subject, l.profile, l.device_digest, l.source_client_id, l.auth_time,
@@ -113,7 +103,7 @@ RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp
             p_occurred_at, p_kinds, p_request_ids, p_client_ids, p_reasons, p_session_ids, p_grant_ids, p_source_clients,
             p_trace_ids)
         AS event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, source_client, trace_id)
-    WHERE kind LIKE '%\_refused' OR kind IN ('code_orphaned', 'end_repeated')
+    WHERE kind LIKE '%\_refused' OR kind = 'code_orphaned'
     LIMIT 1000
 $$;
 GRANT EXECUTE ON FUNCTION record_audit TO native_sso_broker;

@@ -46,24 +46,6 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION end_signed_out TO native_sso_broker;
 
--- The sessions of a device in the group of the client that apps have ended in the last day: a repeated request writes them to the
--- journal, because the first one may have broken off before it did. $1 client, $2 and $3 as above.
-CREATE OR REPLACE FUNCTION signed_out(p_client text, p_issuers text[], p_devices text[]) RETURNS SETOF uuid
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
-BEGIN
-    RETURN QUERY
-    SELECT l.session_id
-    FROM unnest(p_issuers, p_devices) AS d (issuer, hexadecimal)
-    JOIN session l ON l.issuer = d.issuer AND l.device_digest = decode(d.hexadecimal, 'hex')
-    JOIN sharing_group_member t ON t.issuer = l.idp_issuer AND t.client_id = p_client
-    LEFT JOIN sharing_group_member s ON s.issuer = l.idp_issuer AND s.client_id = l.source_client_id
-    WHERE l.end_reason = 'app' AND l.ended_at > now() - interval '1 day'
-        AND (l.source_client_id IS NULL OR s.group_id = t.group_id)
-    ORDER BY l.session_id DESC LIMIT 100;
-END
-$$;
-GRANT EXECUTE ON FUNCTION signed_out TO native_sso_broker;
-
 -- Ends the grant that a refresh token names, whichever of its tokens the app presents. Answers ended; none, if there is no such grant
 -- or it was revoked before; or foreign, if it is another client's, and then nothing ends.
 CREATE OR REPLACE FUNCTION revoke_own_grant(p_request_id uuid, p_client text, p_grant_id uuid) RETURNS text

@@ -1628,15 +1628,6 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.lacks_event(p_request_id uuid, p_occurred_at timestamp with time zone) RETURNS boolean
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'native_sso', 'pg_temp'
-    AS $$
-    SELECT p_occurred_at > now() - interval '30 days'
-        AND NOT EXISTS (SELECT FROM audit_event a WHERE a.request_id = p_request_id)
-        AND NOT EXISTS (SELECT FROM audit_event a WHERE a.kind = 'restore_checked' AND a.occurred_at >= p_occurred_at)
-$$;
-
 CREATE FUNCTION native_sso.login_slot(p_issuer text, p_subject text) RETURNS integer
     LANGUAGE sql IMMUTABLE STRICT
     AS $$
@@ -1870,7 +1861,7 @@ CREATE FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[]
             p_occurred_at, p_kinds, p_request_ids, p_client_ids, p_reasons, p_session_ids, p_grant_ids, p_source_clients,
             p_trace_ids)
         AS event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, source_client, trace_id)
-    WHERE kind LIKE '%\_refused' OR kind IN ('code_orphaned', 'end_repeated')
+    WHERE kind LIKE '%\_refused' OR kind = 'code_orphaned'
     LIMIT 1000
 $$;
 
@@ -2358,23 +2349,6 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.revoke_reused(p_grant_id uuid, p_request_id uuid) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'native_sso', 'pg_temp'
-    AS $$
-DECLARE
-    v_misuse refresh_misuse;
-BEGIN
-    LOOP
-        SELECT 1, g.grant_id, g.session_id, g.xmin,
-            CASE WHEN g.revoked_at IS NULL THEN 'refresh_token_reused' ELSE 'proven' END, p_request_id
-        INTO v_misuse FROM sso_grant g
-        WHERE g.grant_id = p_grant_id AND (g.revoked_at IS NULL OR g.revoke_reason = 'refresh_token_late');
-        EXIT WHEN NOT FOUND OR revoke_grant(v_misuse, date_trunc('second', clock_timestamp()));
-    END LOOP;
-END
-$$;
-
 CREATE FUNCTION native_sso.satisfies_limits(p_iat timestamp with time zone, p_auth_time timestamp with time zone, p_iat_after timestamp with time zone, p_auth_time_after timestamp with time zone) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $$
@@ -2485,24 +2459,6 @@ BEGIN
                     AND (r.state = 'asked' OR r.state = 'kept' AND p_state = 'kept' AND r.answer = p_answer));
     END IF;
     RETURN FOUND;
-END
-$$;
-
-CREATE FUNCTION native_sso.signed_out(p_client text, p_issuers text[], p_devices text[]) RETURNS SETOF uuid
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'native_sso', 'pg_temp'
-    SET enable_seqscan TO 'off'
-    AS $$
-BEGIN
-    RETURN QUERY
-    SELECT l.session_id
-    FROM unnest(p_issuers, p_devices) AS d (issuer, hexadecimal)
-    JOIN session l ON l.issuer = d.issuer AND l.device_digest = decode(d.hexadecimal, 'hex')
-    JOIN sharing_group_member t ON t.issuer = l.idp_issuer AND t.client_id = p_client
-    LEFT JOIN sharing_group_member s ON s.issuer = l.idp_issuer AND s.client_id = l.source_client_id
-    WHERE l.end_reason = 'app' AND l.ended_at > now() - interval '1 day'
-        AND (l.source_client_id IS NULL OR s.group_id = t.group_id)
-    ORDER BY l.session_id DESC LIMIT 100;
 END
 $$;
 
@@ -3985,9 +3941,6 @@ REVOKE ALL ON FUNCTION native_sso.is_spending(g native_sso.sso_grant) FROM PUBLI
 
 REVOKE ALL ON FUNCTION native_sso.keep_logged_out() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.lacks_event(p_request_id uuid, p_occurred_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.lacks_event(p_request_id uuid, p_occurred_at timestamp with time zone) TO native_sso_broker;
-
 REVOKE ALL ON FUNCTION native_sso.login_slot(p_issuer text, p_subject text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) FROM PUBLIC;
@@ -4054,8 +4007,6 @@ REVOKE ALL ON FUNCTION native_sso.revoke_grant(p_misuse native_sso.refresh_misus
 REVOKE ALL ON FUNCTION native_sso.revoke_own_grant(p_request_id uuid, p_client text, p_grant_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.revoke_own_grant(p_request_id uuid, p_client text, p_grant_id uuid) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.revoke_reused(p_grant_id uuid, p_request_id uuid) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION native_sso.satisfies_limits(p_iat timestamp with time zone, p_auth_time timestamp with time zone, p_iat_after timestamp with time zone, p_auth_time_after timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.seal_audit(p_spacing_seconds bigint) FROM PUBLIC;
@@ -4068,9 +4019,6 @@ GRANT ALL ON FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_pa
 
 REVOKE ALL ON FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) TO native_sso_broker;
-
-REVOKE ALL ON FUNCTION native_sso.signed_out(p_client text, p_issuers text[], p_devices text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.signed_out(p_client text, p_issuers text[], p_devices text[]) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) FROM PUBLIC;
 

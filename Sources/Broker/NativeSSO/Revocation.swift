@@ -99,9 +99,8 @@ package struct Revocation: Sendable {
         try await RevocationError.port { () async throws(PortError) in
             var digests: [Issuer: DeviceDigest] = [:]
             for issuer in issuers { digests[issuer] = try await devices.digest(device, at: issuer) }
-            let ended = try await registry.signOut(
+            return try await registry.signOut(
                 digests, of: request.client.id, holding: grant, requestID: request.requestID)
-            return Int64(ended.count)
         }
     }
 

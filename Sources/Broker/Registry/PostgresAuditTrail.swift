@@ -55,13 +55,6 @@ package final class PostgresAuditTrail: AuditTrail {
         if isFirst { arrival.yield() }
     }
 
-    /// Returns when the event is in the database.
-    package func write(_ event: AuditEvent) async throws(PortError) {
-        _ = try await database.all(AuditStatements.record, AuditStatements.parameters([event]), of: "audit_event") {
-            _ in
-        }
-    }
-
     /// Writes events until ``finish()``, then tries once to write the rest. Events that still fail are lost and
     /// counted.
     package func run() async {
@@ -171,8 +164,6 @@ package enum AuditKind: String, Sendable, CaseIterable {
     case logoutRecorded = "logout_recorded"
     /// An IdP issued tokens for a code, but no app received them.
     case codeOrphaned = "code_orphaned"
-    /// An app or an IdP asked again for an end that the database had already. For the journal.
-    case endRepeated = "end_repeated"
 
     // By a request or by an operator.
     case sessionEnded = "session_ended"
@@ -220,7 +211,5 @@ package enum AuditKind: String, Sendable, CaseIterable {
     case databaseAccepted = "database_accepted"
     /// Every session that began until then, known or not.
     case everythingEnded = "everything_ended"
-    /// Compared with a journal after a restore. What was repeated is recorded beside it.
-    case restoreChecked = "restore_checked"
     case swept
 }

@@ -46,12 +46,11 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
     }
 
     private func begin(_ logout: LogoutRecord) async throws(PortError) -> PostgresValue? {
-        let parameters =
-            [.bytes(logout.digest), .text(logout.issuer.string)] + logout.names
-            + [
-                try .instant(logout.issuedAt), .uuid(logout.proposedSessionRowID),
-                .bool(logout.limitsUserToSessionsWithoutSID), .text(logout.cause.rawValue),
-            ]
+        let parameters: [PostgresValue] = [
+            .bytes(logout.digest), .text(logout.issuer.string), .optionalBytes(logout.sidDigest),
+            .optionalText(logout.user?.string), try .instant(logout.issuedAt), .uuid(logout.proposedSessionRowID),
+            .bool(logout.limitsUserToSessionsWithoutSID), .text(logout.cause.rawValue),
+        ]
         let begun = try await database.one(LogoutStatements.begin, parameters, of: "a logout") { row in
             try row.optionalTimestamp(0)
         }
@@ -101,8 +100,4 @@ enum LogoutStatements {
     /// $1 request, $2 digest, $3 when the token becomes too old, $4 issuer, $5 all sessions of a user, $6 number
     /// ended, $7 row id of the record, $8 cause.
     static let finish = Statement("SELECT native_sso.finish_logout($1, $2, $3, $4, $5, $6, $7, $8)")
-}
-
-extension LogoutRecord {
-    var names: [PostgresValue] { [.optionalBytes(sidDigest), .optionalText(user?.string)] }
 }

@@ -22,32 +22,14 @@ package struct PostgresRevocationRegistry: RevocationRegistry {
 
     package func signOut(
         _ devices: [Issuer: DeviceDigest], of client: ClientID, holding grant: UniqueID?, requestID: UniqueID
-    ) async throws(PortError) -> [UniqueID] {
-        let parameters =
-            [.uuid(requestID), .text(client.string)] + Self.parameters(devices) + [grant.map { .uuid($0) } ?? .null]
-        var ended: [UniqueID] = []
-        while let session = try await one(
-            RevocationStatements.signOut, parameters, { row in try row.isNull(0) ? nil : try row.uniqueID(0) })
-        {
-            ended.append(session)
-        }
-        return ended
-    }
-
-    /// The sessions of a device in the client's groups that apps have signed out in the last day.
-    package func signedOut(
-        _ devices: [Issuer: DeviceDigest], of client: ClientID
-    ) async throws(PortError) -> [UniqueID] {
-        let parameters = [.text(client.string)] + Self.parameters(devices)
-        return try await database.query(RevocationStatements.signedOut, EncodedParameters(parameters))
-            .all(of: "signed_out") { try $0.uniqueID(0) }
-    }
-
-    private static func parameters(_ devices: [Issuer: DeviceDigest]) -> [PostgresValue] {
-        [
-            .textArray(devices.map(\.key.string)),
-            .textArray(devices.map { Hexadecimal.encode($0.value.octets) }),
+    ) async throws(PortError) -> Int64 {
+        let parameters: [PostgresValue] = [
+            .uuid(requestID), .text(client.string), .textArray(devices.map(\.key.string)),
+            .textArray(devices.map { Hexadecimal.encode($0.value.octets) }), grant.map { .uuid($0) } ?? .null,
         ]
+        var ended: Int64 = 0
+        while try await one(RevocationStatements.signOut, parameters, { row in try !row.isNull(0) }) { ended += 1 }
+        return ended
     }
 
     package func isLive(
@@ -71,8 +53,6 @@ enum RevocationStatements {
     static let end = Statement("SELECT native_sso.revoke_own_grant($1, $2, $3)")
     /// $1 request, $2 client, $3 issuers, $4 digests of the device value in hexadecimal, $5 grant or NULL.
     static let signOut = Statement("SELECT native_sso.end_signed_out($1, $2, $3, $4, $5)")
-    /// $1 client, $2 issuers, $3 digests of the device value in hexadecimal.
-    static let signedOut = Statement("SELECT * FROM native_sso.signed_out($1, $2, $3)")
     /// $1 session, $2 client, $3 issued at, $4 idle seconds.
     static let isLive = Statement("SELECT native_sso.is_grant_live($1, $2, $3, $4)")
 }

@@ -66,10 +66,6 @@ extension AuditExplanation {
             self.init(
                 sentence: "The identity provider \(of("issuer")) reported that "
                     + words.end + ". Live sessions that this ended: \(of("sessions_ended")).")
-        case .endRepeated:
-            self.init(
-                sentence: "An app or an identity provider asked again for an end that the database had already. "
-                    + "The broker wrote it to its journal.")
         case .sessionEnded: self = words.sessionEnd
         case .grantRevoked: self = words.revocation
         case .sessionRegistered:
@@ -142,10 +138,6 @@ extension AuditExplanation {
         case .everythingEnded:
             self = words.act(
                 "ended every session of every user; the same login may return: \(of("same_login_may_return"))")
-        case .restoreChecked:
-            self = words.act(
-                "compared the restored database with a journal, which had \(of("lost")) events that the database had lost"
-            )
         case .swept: self = words.act("deleted records whose retention period had passed")
         }
     }

@@ -88,15 +88,8 @@ struct ExecutionOptions: ParsableArguments {
     ) async throws {
         guard execute else { return try options.output.show(plan) }
         let act = options.act(why, id)
-        let journal = try options.journal()
         try await Progress.showing(plan.action) {
-            // An act may have ended a million sessions, and the journal gets each of them.
-            try await options.administer(patience: .seconds(journal == nil ? 30 : 600)) { registry in
-                try await body(registry, act)
-                try await journal?.keep {
-                    try await registry.audit(ofRequest: act.requestID, limit: .max).compactMap { EndLog.Event($0) }
-                }
-            }
+            try await options.administer { try await body($0, act) }
         }
         try options.output.show(plan.done(by: act))
     }
@@ -113,27 +106,6 @@ extension ExecutionOptions {
         let act = options.act(why)
         try await options.administer { try await body($0, act) }
         try options.output.show(result)
-    }
-}
-
-extension GlobalOptions {
-    /// `nil`: the configuration names none.
-    func journal() throws -> EndLog? {
-        let journal = try read(openingFiles: false) { .some($0.journal()) }
-            .map { EndLog(path: $0, patience: .seconds(600)) }
-        try journal?.check()
-        return journal
-    }
-}
-
-extension EndLog {
-    /// Appends what a command has done.
-    func keep(_ events: () async throws -> [Event]) async throws(CommandFailure) {
-        do { try await append(try await events()) } catch {
-            throw .infrastructure(
-                "it is done, but not in audit.journal: \(error); keep the output of native-sso audit export with the journal"
-            )
-        }
     }
 }
 

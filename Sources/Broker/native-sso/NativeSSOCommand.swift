@@ -16,8 +16,7 @@ struct NativeSSOCommand: CommandGroup {
             JWKSCommand.self, MetadataCommand.self, ClientCommand.self, GroupCommand.self, ScopeCommand.self,
             RegistryFileCommand.self, SessionCommand.self, GrantCommand.self, DeviceCommand.self,
             AccountCommand.self, ProviderCommand.self, ProviderKeyCommand.self, SubjectPrefixCommand.self,
-            RetentionCommand.self, SweepCommand.self, AuditCommand.self, DatabaseCommand.self,
-            RestoreCheckCommand.self, ExplainCommand.self,
+            RetentionCommand.self, SweepCommand.self, AuditCommand.self, DatabaseCommand.self, ExplainCommand.self,
         ])
 
     @OptionGroup var options: GlobalOptions

@@ -24,7 +24,7 @@ extension PrivateCluster {
     }
 
     /// Deletes a database and ends its connections.
-    package func dropDatabase(_ name: String) async throws {
+    private func dropDatabase(_ name: String) async throws {
         try await psql("DROP DATABASE IF EXISTS \(try identifier(name)) WITH (FORCE);")
     }
 

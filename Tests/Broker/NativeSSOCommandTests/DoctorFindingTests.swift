@@ -54,7 +54,4 @@ import Testing
         #expect(state("database.commits", in: database(readOnly: true)) == .failed)
         #expect(state("database.commits", in: database(waits: true)) == .failed)
     }
-
-    @Test(arguments: [(63 << 20, Finding.State.warning), (64 << 20, .ok)] as [(UInt64, Finding.State)])
-    func space(free: UInt64, expected: Finding.State) { #expect(HostDoctor.space(free).state == expected) }
 }

@@ -202,25 +202,6 @@ struct DoctorTests {
         }
     }
 
-    @Test func `a journal that takes no line is found, and none is made`() async throws {
-        try await Installation.withSchema { installation in
-            let path = installation.file("journal")
-            func journal(_ path: String) async throws -> Outcome {
-                try await doctor(installation, ["NATIVE_SSO_AUDIT_JOURNAL": path])
-            }
-            let free = try await journal(path)
-            #expect(free.state("journal.file") == "ok" && free.state("journal.space") == "ok", "\(free.findings)")
-            #expect(!FileManager.default.fileExists(atPath: path))
-            let missing = try await journal("/nonexistent/journal")
-            missing.expectRemedies()
-            #expect(missing.state("journal.file") == "failed")
-            #expect(missing.seen("journal.file").contains("/nonexistent/journal: No such file"))
-            try #require(mkdir(path, 0o700) == 0)
-            #expect(try await journal(path).seen("journal.file").contains("Is a directory"))
-            #expect(try await doctor(installation).state("journal.file") == nil, "none is configured")
-        }
-    }
-
     // MARK: Keys
 
     @Test func `keys that are open to others, missing, or due`() async throws {

@@ -1,5 +1,4 @@
 import BrokerHarness
-import Foundation
 import PrivateCluster
 import StrictCoding
 import Testing
@@ -10,16 +9,16 @@ struct SupportProfileTests {
 
     /// Runs a command of the profile as a member of `native_sso_support` and nothing more.
     private static func desk(
-        _ installation: Installation, _ arguments: String..., environment: [String: String] = [:]
+        _ installation: Installation, _ arguments: String...
     ) async throws -> ManagedProcess.Outcome {
         try await ManagedProcess.run(
             try BuildProducts.path(of: "native-sso"),
             ["--profile", "support"] + arguments
                 + ["--config", installation.file("\(Installation.administration).yaml")],
-            environment: environment.merging([
+            environment: [
                 "NATIVE_SSO_DATABASE_URL": installation.cluster.connectionURI(
                     database: installation.database, user: role)
-            ]) { $1 })
+            ])
     }
 
     private static func withDesk(_ body: @Sendable (Installation) async throws -> Void) async throws {
@@ -54,31 +53,6 @@ struct SupportProfileTests {
             }
             #expect(has("sessions_found", "ticket 1") && has("sessions_found", "ticket 2"))
             #expect(has("session_ended", "ticket 3"))
-        }
-    }
-
-    @Test func `the ends of a desk are in its journal, under the id that the audit has`() async throws {
-        try await Self.withDesk { installation in
-            let journal = installation.file("journal-of-the-desk")
-            func end(_ more: String...) async throws -> ManagedProcess.Outcome {
-                try await Self.desk(
-                    installation, "session", "end", "--sub", "user", "--reason", "ticket 7", more.joined(),
-                    environment: ["NATIVE_SSO_AUDIT_JOURNAL": journal])
-            }
-            #expect(try await end("--json").status == 0)
-            #expect(!FileManager.default.fileExists(atPath: journal), "nothing was ended")
-            #expect(try await end("--execute").status == 0)
-            let lines = try String(contentsOfFile: journal, encoding: .utf8).split(separator: "\n")
-            let events = try lines.map { try #require(try JSONReader.parse(Array($0.utf8)).object) }
-            #expect(events.count == 2 && events.allSatisfy { $0.string("reason") == "support" })
-            let request = try #require(events.first?.string("request_id"))
-            let inAudit = try await installation.cluster.psql(
-                "SELECT count(*) FROM native_sso.audit_event WHERE request_id = '\(request)' AND kind = 'session_ended'",
-                database: installation.database)
-            #expect(inAudit == "2\n")
-            // Nothing is lost, so a broker with this journal serves.
-            let check = try await installation.run(["restore-check", journal])
-            #expect(check.output.hasPrefix("would record that the database has every event"), "\(check.output)")
         }
     }
 

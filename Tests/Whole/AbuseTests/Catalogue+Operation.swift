@@ -22,7 +22,6 @@ extension Catalogue {
         test("T-11", in: "NativeSSOProcessTests/KeyCommandTests.swift", "each refused before its time and audited")
         test("T-12", in: "KeyModuleTests/KeyFileTests.swift", "every truncation of a PEM is refused")
         test("T-13", in: registryFile, "invalid UTF-8 and a file that is too long are refused")
-        test("T-14", in: "NativeSSOProcessTests/RestoreCheckTests.swift", "a database behind the journal is not served")
         test("T-15", in: builtCommand, "readerThatLeftIsNoFailure")
         test("T-16", in: administration, "the audit knows who and why")
     }

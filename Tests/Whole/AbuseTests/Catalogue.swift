@@ -21,7 +21,7 @@ enum Catalogue {
         let place: Place
     }
 
-    static let count = 220
+    static let count = 219
 
     @ListBuilder static var cases: [Case] {
         http

@@ -18,8 +18,6 @@ package struct AuditEvent: Sendable, Hashable {
         case handoffRefused = "handoff_refused"
         /// An identity provider issued tokens for a code, and no app received them.
         case codeOrphaned = "code_orphaned"
-        /// Somebody asked again for an end that the database had already.
-        case endRepeated = "end_repeated"
     }
 
     /// What happened.

@@ -32,33 +32,18 @@ package struct LogoutRecord: Sendable {
     package let proposedSessionRowID: UniqueID
 
     package init(_ signal: ProviderSignal, requestID: UniqueID, milliseconds: Int64) {
-        self.init(
-            cause: signal.cause, issuer: signal.issuer, sidDigest: signal.subject.session?.digest,
-            user: signal.subject.user,
-            limitsUserToSessionsWithoutSID: signal.subject.limitsUserToSessionsWithoutSID,
-            issuedAt: signal.effectiveAt,
-            // An issuer contains no NUL, so this digest cannot match a `jti` of another issuer.
-            digest: Array(SHA256.hash(data: Array(signal.signer.string.utf8) + [0] + Array(signal.tokenID.utf8))),
-            requestID: requestID, milliseconds: milliseconds, refusedAfter: signal.refusedAfter)
-    }
-
-    /// A logout that a journal has, for a registry that lost it.
-    /// - Parameter refusedAfter: When the broker refuses the token for its age; `nil`: by now.
-    package init(
-        cause: LogoutCause, issuer: Issuer, sidDigest: [UInt8]?, user: Subject?, limitsUserToSessionsWithoutSID: Bool,
-        issuedAt: UnixTime, digest: [UInt8], requestID: UniqueID, milliseconds: Int64, refusedAfter: UnixTime? = nil
-    ) {
         var randomness = SystemRandomNumberGenerator()
         self.requestID = requestID
-        self.cause = cause
-        self.issuer = issuer
-        self.sidDigest = sidDigest
-        self.user = user
-        self.limitsUserToSessionsWithoutSID = limitsUserToSessionsWithoutSID
-        self.issuedAt = issuedAt
-        self.digest = digest
+        cause = signal.cause
+        issuer = signal.issuer
+        sidDigest = signal.subject.session?.digest
+        user = signal.subject.user
+        limitsUserToSessionsWithoutSID = signal.subject.limitsUserToSessionsWithoutSID
+        issuedAt = signal.effectiveAt
+        // An issuer contains no NUL, so this digest cannot match a `jti` of another issuer.
+        digest = Array(SHA256.hash(data: Array(signal.signer.string.utf8) + [0] + Array(signal.tokenID.utf8)))
         // A minute more, for the clocks of the brokers.
-        rememberedUntil = (refusedAfter ?? UnixTime(seconds: milliseconds / 1000)).adding(60)
+        rememberedUntil = signal.refusedAfter.adding(60)
         proposedSessionRowID = .timeOrdered(milliseconds: UInt64(clamping: milliseconds), using: &randomness)
     }
 }

@@ -9,10 +9,10 @@ package protocol RevocationRegistry: Sendable {
     /// - Parameters:
     ///   - devices: The digest of the device value at each issuer.
     ///   - grant: If given, a grant on this device that must be the client's and alive. Otherwise nothing ends.
-    /// - Returns: The sessions that this call ended.
+    /// - Returns: The number of sessions that this call ended.
     func signOut(
         _ devices: [Issuer: DeviceDigest], of client: ClientID, holding grant: UniqueID?, requestID: UniqueID
-    ) async throws(PortError) -> [UniqueID]
+    ) async throws(PortError) -> Int64
 
     /// Whether the session of an access token and the client's grant in it are alive.
     /// - Parameters:

@@ -74,7 +74,7 @@ extension GrantError {
 /// login on `invalid_grant`.
 package struct Outage: Error, Sendable, CustomStringConvertible {
     package enum Component: String, Sendable, CaseIterable {
-        case database, journal, keyModule = "key_module", identityProvider = "identity_provider"
+        case database, keyModule = "key_module", identityProvider = "identity_provider"
     }
 
     package let component: Component

@@ -87,7 +87,6 @@ enum CommandExamples {
         "audit tail": ["native-sso audit tail --kind exchange_refused"],
         "audit verify": ["native-sso audit verify"],
         "audit checkpoint": ["native-sso audit checkpoint > checkpoint.json"],
-        "restore-check": ["native-sso restore-check events.jsonl"],
         "database accept": ["native-sso database accept --execute --reason 'restored from backup'"],
         "explain": ["native-sso explain --from app1 --to app2"],
     ]

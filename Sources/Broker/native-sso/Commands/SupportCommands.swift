@@ -123,7 +123,6 @@ struct SupportSessionEndCommand: AsyncParsableCommand {
     func run() async throws {
         let selection = try which.selection(options)
         let now = SystemClock().now
-        let journal = try execute ? options.journal() : nil
         let (live, ended) = try await options.support(which.reason) {
             registry, act -> ([SupportedSession], [UniqueID]) in
             guard !execute else {
@@ -132,14 +131,6 @@ struct SupportSessionEndCommand: AsyncParsableCommand {
                 while true {
                     let batch = try await registry.endSupported(
                         selection, sameLoginMayReturn: sameLoginMayReturn, act)
-                    try await journal?.keep {
-                        // The desk cannot read the audit.
-                        batch.map {
-                            EndLog.Event(
-                                kind: .sessionEnded, requestID: act.requestID, occurredAt: now, session: $0,
-                                reason: "support")
-                        }
-                    }
                     ended += batch
                     if batch.count < 1000 { return ([], ended) }
                 }

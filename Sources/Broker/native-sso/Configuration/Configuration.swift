@@ -29,8 +29,6 @@ struct Configuration: Sendable {
     let tokens: Tokens
     let dpop: DPoP
     let limits: RequestLimits
-    /// The file of ``EndLog``; `nil`: there is none.
-    let journal: String?
     let log: Log
 
     /// `nil` only if a problem was reported. Reads every section, even after an invalid one.
@@ -76,7 +74,6 @@ struct Configuration: Sendable {
         ) {
             RequestLimits(reading: $0, tellsCallersApart: publicListener?.tellsCallersApart ?? true)
         }
-        journal = root.journal()
         log = root.section("log", help: "The log on standard error.") { Log(reading: $0) }
         (identityProviders, subjects) = IdentityProvider.all(reading: root, brokerIssuer: given, sessions)
         IdentityProvider.checkEvents(of: identityProviders, backchannel, root)

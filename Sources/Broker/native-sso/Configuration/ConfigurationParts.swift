@@ -13,17 +13,6 @@ extension Section {
         section("keys", help: "The broker's private keys.") { Configuration.Keys(reading: $0) }
     }
 
-    /// `audit.journal`: see ``EndLog``; `nil`: there is none.
-    func journal() -> String? {
-        section("audit", help: "What is kept outside the database.") {
-            $0.value(
-                "journal", .path,
-                help: "A file outside the database to which each end is appended before it is acknowledged. "
-                    + "See `native-sso restore-check`.",
-                PathText.absolute)
-        }
-    }
-
     func sessions() -> Configuration.Sessions {
         section("sessions", help: "How long a login may be used.") { Configuration.Sessions(reading: $0) }
     }

@@ -99,28 +99,6 @@ enum HostDoctor {
         return address.withSockAddr { name, size in bind(descriptor, name, socklen_t(size)) == 0 ? nil : errno }
     }
 
-    // MARK: Journal
-
-    static func journal(_ configuration: Configuration) -> [Finding] {
-        guard let path = configuration.journal else { return [] }
-        let journal = EndLog(path: path)
-        let obstacle = journal.obstacle
-        let file = Finding(
-            "journal.file", obstacle == nil, seen: obstacle ?? "lines can be appended to \(path)",
-            expected: "a file to which the broker's user can append; without it no end is acknowledged",
-            remedy: "let the user of the broker write there, or name another file in audit.journal")
-        return [file] + (journal.freeSpace.map { [space($0)] } ?? [])
-    }
-
-    /// - Parameter free: On the journal's disk, in octets.
-    static func space(_ free: UInt64) -> Finding {
-        let least: UInt64 = 64
-        return Finding(
-            "journal.space", free >= least << 20, .warning, seen: "\(free >> 20) MiB are free on the journal's disk",
-            expected: "\(least) MiB, for 200,000 ends",
-            remedy: "free space, or move the journal away: its next line makes a new file")
-    }
-
     // MARK: Certificates
 
     /// Time to renew a certificate in peace.

@@ -78,7 +78,7 @@ extension Broker {
     }
 
     private var startChecks: StartChecks {
-        StartChecks(configuration: configuration, database: pool, journal: journal, logger: logger)
+        StartChecks(configuration: configuration, database: pool, logger: logger)
     }
 
     /// A schema that does not fit leaves the broker not ready until someone migrates. The log says what to do.

@@ -84,10 +84,9 @@ extension Broker {
     private func tokenEndpoint(
         _ clients: ClientIdentification, _ metrics: BrokerMetrics, _ limiter: RequestLimiter
     ) -> TokenEndpoint {
-        let grants = PostgresGrantRegistry(
+        let registry = PostgresGrantRegistry(
             exchanges: databaseTimes.measuring(.exchange, on: lanes),
             refreshes: databaseTimes.measuring(.refresh, on: lanes))
-        let registry: any GrantRegistry = journal.map { JournalledGrants(registry: grants, journal: $0) } ?? grants
         let lifetimes = configuration.lifetimes
         let mint = TokenMint(
             issuer: configuration.issuer, signer: ring, refreshTokens: ring, lifetimes: lifetimes,
@@ -196,10 +195,8 @@ extension Broker {
         _ backchannel: Configuration.Backchannel, _ logout: LogoutEndpoint?, _ events: SecurityEventEndpoint?,
         _ clients: ClientIdentification, _ metrics: BrokerMetrics, _ limiter: RequestLimiter
     ) -> BackchannelEndpoint {
-        let ends = PostgresRevocationRegistry(
+        let registry = PostgresRevocationRegistry(
             database: databaseTimes.measuring(.revocation, on: shared), atOnce: max(configuration.database.pool / 4, 1))
-        let registry: any RevocationRegistry =
-            journal.map { JournalledRevocations(registry: ends, journal: $0, audit: audit, clock: clock) } ?? ends
         return BackchannelEndpoint(
             revocation: backchannel.revokes
                 ? Revocation(

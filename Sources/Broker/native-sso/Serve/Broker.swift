@@ -24,9 +24,7 @@ struct Broker: Sendable {
     /// The shared part of the pool for enrolments, codes and logouts. Readiness, snapshots, keys and the audit need
     /// the rest.
     let shared: BoundedExecutor
-    /// `nil`: none is configured.
-    let journal: EndLog?
-    let logouts: any LogoutRegistry
+    let logouts: PostgresLogoutRegistry
     let ring: KeyRing
     let keys: KeyRefresh
     let commits: CommitProbe
@@ -60,9 +58,6 @@ struct Broker: Sendable {
         tls = configuration.tlsFiles.map { $0.map { CurrentTLSIdentity($0.identity) } }
         let provider = try configuration.keys.provider()
         try provider.check()
-        let journal = configuration.journal.map { EndLog(path: $0) }
-        self.journal = journal
-        try journal?.check()
         let connection = try configuration.database.connection(pool: configuration.database.pool)
         let single = try configuration.database.connection(pool: 1)
         let file = try configuration.database.memoryFile()
@@ -79,16 +74,13 @@ struct Broker: Sendable {
         shared = BoundedExecutor(pool, atOnce: max(configuration.database.pool - 2, 1))
         let lostAuditEvents = Counter()
         self.lostAuditEvents = lostAuditEvents
-        let audit = PostgresAuditTrail(database: databaseTimes.measuring(.audit, on: pool)) { lost in
+        audit = PostgresAuditTrail(database: databaseTimes.measuring(.audit, on: pool)) { lost in
             lostAuditEvents.add(Int64(lost))
             logger.error("audit events lost", metadata: ["events": .stringConvertible(lost)])
         }
-        self.audit = audit
-        let logouts = PostgresLogoutRegistry(
+        logouts = PostgresLogoutRegistry(
             database: databaseTimes.measuring(.logout, on: shared), atOnce: max(configuration.database.pool * 3 / 8, 1))
         let clock = clock
-        self.logouts =
-            journal.map { JournalledLogouts(registry: logouts, journal: $0, audit: audit, clock: clock) } ?? logouts
         ring = KeyRing(quota: configuration.keys.quota)
         keys = KeyRefresh(
             store: SigningKeyStore(database: pool), provider: provider, replica: configuration.keys.replica, ring: ring,

@@ -5,8 +5,8 @@ import Registry
 import ServiceLifecycle
 import StrictCoding
 
-/// What only the database can say: whether its role may do too much, whether the broker has named users in another way
-/// before, and whether it has lost what the journal has.
+/// What only the database can say: whether its role may do too much, and whether the broker has named users in another
+/// way before.
 ///
 /// Waiting repairs neither, so the broker does not serve then. A database that is down or has no schema yet says
 /// nothing, and is asked again.
@@ -15,7 +15,6 @@ struct StartChecks: Service {
 
     let configuration: Configuration
     let database: any StatementExecutor
-    let journal: EndLog?
     let logger: Logger
 
     /// - Returns: Whether the database has answered.
@@ -29,10 +28,6 @@ struct StartChecks: Service {
         let conflicts = configuration.conflicts(withPrefixesInUse: used)
         guard conflicts.isEmpty else { throw .refused(conflicts.map(\.sentence).joined(separator: "\n")) }
         guard (try? await store.record(configuration.usedPrefixes)) != nil else { return false }
-        if let journal, let last = try journal.lastEvent() {
-            guard let lacks = try? await database.lacks(last.request, at: last.at) else { return false }
-            guard !lacks else { throw .refused(journal.refusal(last.at)) }
-        }
         if role.ownsRegistry {
             logger.warning("the database role may change everything, which database.allow_owner allows")
         }
@@ -48,14 +43,6 @@ struct StartChecks: Service {
             }
         }
         try? await gracefulShutdown()
-    }
-}
-
-extension EndLog {
-    /// - Parameter instant: Of the last event.
-    fileprivate func refusal(_ instant: UnixTime) -> String {
-        "the database lacks an end of \(instant.rfc3339) that \(path) has: it was restored to an earlier moment, or it is "
-            + "another one; see what it lost with native-sso restore-check \(path), then repeat that with --execute"
     }
 }
 

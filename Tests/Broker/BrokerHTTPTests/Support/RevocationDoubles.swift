@@ -47,10 +47,10 @@ final class InMemoryRevocationRegistry: RevocationRegistry {
 
     func signOut(
         _ devices: [Issuer: DeviceDigest], of client: ClientID, holding grant: UniqueID?, requestID: UniqueID
-    ) async throws(PortError) -> [UniqueID] {
+    ) async throws(PortError) -> Int64 {
         try call(.signOut(Set(devices.values), client, holding: grant)) { state in
             defer { state.sessions = 0 }
-            return (0..<state.sessions).map { UniqueID(high: 1, low: UInt64($0)) }
+            return state.sessions
         }
     }
 
