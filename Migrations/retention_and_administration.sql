@@ -304,14 +304,6 @@ SELECT r.code, r.expires_at FROM relayed_code r WHERE r.expires_at < now();
 CREATE OR REPLACE VIEW dead_web_handoff AS
 SELECT h.code, h.expires_at FROM web_handoff h WHERE h.expires_at < now() - interval '1 hour';
 
--- No access token lives longer than a day, and a receiver that was away needs no older end. A receiver that comes back after its row is
--- gone gets the ends of a new one.
-CREATE OR REPLACE VIEW dead_ended_session AS
-SELECT e.session_id, e.recorded_at FROM ended_session e WHERE e.recorded_at < now() - interval '25 hours';
-
-CREATE OR REPLACE VIEW dead_event_receiver AS
-SELECT r.client_id, r.receiver FROM event_receiver r WHERE r.polled_at < now() - interval '25 hours';
-
 -- The marks of logouts that are older than any login that a token can still bring. A disabled account stays disabled.
 CREATE OR REPLACE VIEW dead_logout AS
 SELECT o.idp_issuer, o.subject, o.recorded_at FROM subject_logout o
@@ -424,15 +416,14 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION sweep_devices TO native_sso_broker;
 
--- Used proofs, relayed codes, codes of hand-offs, and ends that no resource server needs any more. A kept answer is erased; the row of
--- a relayed code goes once no IdP knows the code any more.
+-- Used proofs, relayed codes and codes of hand-offs. A kept answer is erased; the row of a relayed code goes once no IdP knows the code
+-- any more.
 CREATE OR REPLACE FUNCTION sweep_proofs(p_limit bigint) RETURNS SETOF sweep_batch
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     v_removed bigint;
     v_codes bigint;
     v_handoffs bigint;
-    v_ends bigint;
 BEGIN
     IF NOT try_sweep() THEN
         RETURN;
@@ -456,16 +447,7 @@ BEGIN
         DELETE FROM web_handoff h USING dead WHERE h.code = dead.code RETURNING 1
     )
     SELECT count(*) INTO v_handoffs FROM gone;
-    WITH dead AS (
-        SELECT e.session_id FROM dead_ended_session e ORDER BY e.recorded_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
-    ), gone AS (
-        DELETE FROM ended_session e USING dead WHERE e.session_id = dead.session_id RETURNING 1
-    )
-    SELECT count(*) INTO v_ends FROM gone;
-    DELETE FROM event_receiver r USING dead_event_receiver dead
-    WHERE r.client_id = dead.client_id AND r.receiver = dead.receiver;
-    RETURN NEXT ROW (
-        greatest(v_removed, v_codes, v_handoffs, v_ends), v_removed + v_codes + v_handoffs + v_ends)::sweep_batch;
+    RETURN NEXT ROW (greatest(v_removed, v_codes, v_handoffs), v_removed + v_codes + v_handoffs)::sweep_batch;
 END
 $$;
 GRANT EXECUTE ON FUNCTION sweep_proofs TO native_sso_broker;

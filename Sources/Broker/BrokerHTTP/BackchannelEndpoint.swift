@@ -1,24 +1,21 @@
 import HTTPServer
 package import Logging
-import NIOCore
 import NIOHTTP1
 package import NativeSSO
 import OAuthWire
 
-/// The backchannel listener: `POST /revoke` (RFC 7009), `POST /introspect` (RFC 7662), `POST /events` (RFC 8936),
-/// `/backchannel-logout`, `/global-token-revocation` and `/security-events` (RFC 8935), each only if it is configured.
+/// The backchannel listener: `POST /revoke` (RFC 7009), `POST /introspect` (RFC 7662), `/backchannel-logout`,
+/// `/global-token-revocation` and `/security-events` (RFC 8935), each only if it is configured.
 ///
 /// Clients authenticate as at the token endpoint, by the same code and under the same limits. Every request ends in
 /// exactly one answer and one line in the log.
 package struct BackchannelEndpoint: Sendable {
     package static let revocationPath = "/revoke"
     package static let introspectionPath = "/introspect"
-    package static let eventsPath = "/events"
 
     private let clients: ClientIdentification
     private let revocation: Revocation?
     private let introspection: Introspection?
-    private let polling: EventPolling?
     private let logout: LogoutEndpoint?
     private let events: SecurityEventEndpoint?
     private let metrics: BrokerMetrics
@@ -27,20 +24,17 @@ package struct BackchannelEndpoint: Sendable {
     /// - Parameters:
     ///   - revocation: `nil`: there is no `/revoke`.
     ///   - introspection: `nil`: there is no `/introspect`.
-    ///   - polling: `nil`: there is no `/events`.
     ///   - logout: `nil`: there is no `/backchannel-logout`.
     ///   - events: `nil`: there is neither `/global-token-revocation` nor `/security-events`.
     ///   - clients: As for the token endpoint.
     package init(
-        revocation: Revocation?, introspection: Introspection?, polling: EventPolling?, logout: LogoutEndpoint?,
-        events: SecurityEventEndpoint?, clients: ClientIdentification, audit: any AuditTrail, metrics: BrokerMetrics,
-        clock: any WallClock,
+        revocation: Revocation?, introspection: Introspection?, logout: LogoutEndpoint?, events: SecurityEventEndpoint?,
+        clients: ClientIdentification, audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock,
         logger: Logger
     ) {
         self.clients = clients
         self.revocation = revocation
         self.introspection = introspection
-        self.polling = polling
         self.logout = logout
         self.events = events
         self.metrics = metrics
@@ -83,10 +77,6 @@ extension BackchannelEndpoint: Responder {
                 try await introspection.answer(token, to: client)
             }
         }
-        if let polling, request.isFor(Self.eventsPath) {
-            record.grant = .eventPoll
-            return try await poll(request, from: polling, &record)
-        }
         throw .refused(.request(.unknownPath))
     }
 
@@ -109,27 +99,6 @@ extension BackchannelEndpoint: Responder {
         }
         metrics.ended(ended)
         return Array("{}".utf8)
-    }
-
-    /// Only a confidential client that introspects learns of ends. RFC 8936 §2.
-    private func poll(
-        _ request: ReceivedRequest, from polling: EventPolling, _ record: inout RequestRecord
-    ) async throws(TokenError) -> [UInt8] {
-        let credentials = try TokenError.refusing { () throws(Refusal) in
-            _ = try request.bodyOfJSON()
-            return try request.bearerAssertion()
-        }
-        let (client, assertion) = try clients.identify(
-            authorization: credentials == nil ? request.headers["authorization"] : [],
-            credentials ?? FormParameters(), &record)
-        record.presented = record.assertion
-        try await clients.use(assertion, record)
-        guard client.authentication != .none, !client.introspects.isEmpty else {
-            throw .refused(.request(.introspectsNothing))
-        }
-        guard let poll = PollRequest(request.body.readableBytesView) else { throw .refused(.request(.pollMalformed)) }
-        metrics.unreadEvents.add(Int64(poll.failures))
-        return try await TokenError.port { () async throws(PortError) in try await polling.answer(poll, to: client) }
     }
 
     /// The form, its authenticated client, and `token`. Consumes the client's assertion.

@@ -16,8 +16,6 @@ package final class BrokerMetrics: Sendable {
     let reusedGrants = Counter()
     /// Refreshes that gave the app the successor of its token again.
     let redeliveries = Counter()
-    /// Events that a resource server said it could not read.
-    let unreadEvents = Counter()
     private let sources: [any MetricSource]
 
     package init(sources: [any MetricSource] = []) {
@@ -104,9 +102,6 @@ package final class BrokerMetrics: Sendable {
         text.counters(
             "redeliveries_total", "Refreshes that gave an app the successor of its token again.",
             [([], redeliveries.value)])
-        text.counters(
-            "events_unread_total", "Events that a resource server could not process (setErrs).",
-            [([], unreadEvents.value)])
         var family = ""
         for sample in sources.flatMap(\.samples) {
             let name = sample.name.description

@@ -162,8 +162,6 @@ package enum GrantLabel: String, Sendable, CaseIterable {
     case globalTokenRevocation = "global_token_revocation"
     /// RFC 8935, at the backchannel listener.
     case securityEvent = "security_event"
-    /// RFC 8936, at the backchannel listener.
-    case eventPoll = "event_poll"
     /// The request failed before its grant type was known.
     case none
 

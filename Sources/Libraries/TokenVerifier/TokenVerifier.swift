@@ -12,7 +12,6 @@ public struct TokenVerifier: Sendable {
     private let reservedPrefixes: Set<String>
     private let cache: KeyCache
     private let verifiedTokens: VerifiedTokens?
-    let endedSessions: EndedSessions?
     let now: @Sendable () -> Int64
 
     /// Creates a verifier. It loads the keys on first use; see ``prepare()``.
@@ -30,8 +29,6 @@ public struct TokenVerifier: Sendable {
     ///     whose `sub` begins with one is refused, as the broker refuses it.
     ///   - cachedTokens: How many verified tokens it remembers, each with its claims, some 3 KiB. A remembered token needs no
     ///     signature check until the issuer's keys change; everything else is checked again. 0: none.
-    ///   - endedSessions: Sessions whose tokens are refused; `nil`: a token lives until `exp`. Run
-    ///     ``EndedSessionPoller`` to fill it.
     ///   - clock: Measures the age of the key set.
     ///   - now: The time in seconds since 1970, for `exp` and `nbf`; default: the system clock.
     ///   - onLoadFailure: Receives the error of each failed load; the known keys stay in use.
@@ -39,15 +36,14 @@ public struct TokenVerifier: Sendable {
         issuer: String, algorithms: Set<SignatureAlgorithm>, loader: any KeySetLoader,
         policy: KeyCachePolicy = KeyCachePolicy(), acceptsSenderConstrained: Bool = false,
         subjectPrefix: String = "", reservedPrefixes: Set<String> = [], cachedTokens: Int = 1000,
-        endedSessions: EndedSessions? = nil, clock: C = ContinuousClock(),
-        now: (@Sendable () -> Int64)? = nil, onLoadFailure: @escaping @Sendable (any Error) -> Void = { _ in }
+        clock: C = ContinuousClock(), now: (@Sendable () -> Int64)? = nil,
+        onLoadFailure: @escaping @Sendable (any Error) -> Void = { _ in }
     ) where C.Duration == Duration {
         self.issuer = issuer
         self.algorithms = algorithms
         self.acceptsSenderConstrained = acceptsSenderConstrained
         self.subjectPrefix = subjectPrefix
         self.reservedPrefixes = reservedPrefixes
-        self.endedSessions = endedSessions
         verifiedTokens = cachedTokens > 0 ? VerifiedTokens(capacity: cachedTokens) : nil
         cache = KeyCache(loader: loader, policy: policy, clock: clock, onLoadFailure: onLoadFailure)
         self.now = now ?? systemTime
@@ -60,8 +56,8 @@ public struct TokenVerifier: Sendable {
 
     /// Verifies one access token. RFC 9068 §4.
     ///
-    /// Does not check: scope, `iat`, and, without ``EndedSessions``, whether the session has ended since the token was
-    /// issued (at most its lifetime ago).
+    /// Does not check: scope, `iat`, and whether the session has ended since the token was issued (at most its lifetime
+    /// ago). Only the broker's introspection endpoint (RFC 7662) knows that.
     /// - Parameters:
     ///   - token: The access token.
     ///   - audience: The name of this resource server, which `aud` must contain exactly.
@@ -92,7 +88,6 @@ public struct TokenVerifier: Sendable {
             throw VerificationError(.wrongAudience)
         }
         try checkTime(of: claims, leeway: leeway)
-        if let endedSessions, let session = claims.sessionID { try endedSessions.check(session) }
         return claims
     }
 
@@ -101,7 +96,7 @@ public struct TokenVerifier: Sendable {
         let keys = try await usableKeys()
         let digest = verifiedTokens.map { _ in VerifiedTokens.digest(of: token.text) }
         if let digest, let claims = verifiedTokens?.claims(of: digest, keys: keys.version) { return claims }
-        let (verified, by) = try await verifiedClaims(of: token, type: "at+jwt", keys)
+        let (verified, by) = try await verifiedClaims(of: token, keys)
         let claims = try AccessTokenClaims(verified, subjectPrefix: subjectPrefix, reservedPrefixes: reservedPrefixes)
         guard claims.issuer.hasSameOctets(as: issuer) else { throw VerificationError(.wrongIssuer) }
         if let digest { verifiedTokens?.insert(claims, of: digest, keys: by) }
@@ -115,9 +110,9 @@ public struct TokenVerifier: Sendable {
     /// Checks form, type, algorithm, key and signature, before any claim is used.
     /// - Returns: The claims, and the version of the key set that verified them.
     private func verifiedClaims(
-        of token: PresentedToken, type: String, _ keys: KeyCache.LoadedKeys
+        of token: PresentedToken, _ keys: KeyCache.LoadedKeys
     ) async throws(VerificationError) -> (JSONObject, Int) {
-        let token = try checked(try token.parsed(), type: type)
+        let token = try checked(try token.parsed())
         switch verified(token, by: keys.keys) {
         case .success(let verified): return (verified.claims, keys.version)
         case .failure(.unknownKey): break
@@ -132,34 +127,17 @@ public struct TokenVerifier: Sendable {
         }
     }
 
-    private func checked(_ token: CompactJWS, type: String) throws(VerificationError) -> CompactJWS {
+    private func checked(_ token: CompactJWS) throws(VerificationError) -> CompactJWS {
         do throws(JWSError) {
             try token.requireAlgorithm(among: algorithms)
-            guard token.header.hasType(type) else { throw .wrongType }
+            guard token.header.hasType("at+jwt") else { throw .wrongType }
             return token
         } catch {
             throw VerificationError(error)
         }
     }
 
-    /// The session that a security event token says has ended: `session-revoked` of CAEP, with an opaque `sub_id`.
-    ///
-    /// - Throws: ``VerificationError``; `malformedClaim` if it is another event.
-    func endedSession(of token: String) async throws(VerificationError) -> String {
-        let (claims, _) = try await verifiedClaims(
-            of: PresentedToken(token), type: "secevent+jwt", try await usableKeys())
-        guard claims.string("iss")?.hasSameOctets(as: issuer) == true else { throw VerificationError(.wrongIssuer) }
-        let event = "https://schemas.openid.net/secevent/caep/event-type/session-revoked"
-        guard let events = claims.object("events"), events.count == 1, events.object(event) != nil else {
-            throw VerificationError(.malformedClaim, claim: "events")
-        }
-        guard let subject = claims.object("sub_id"), subject.string("format")?.hasSameOctets(as: "opaque") == true,
-            let session = subject.string("id"), !session.isEmpty
-        else { throw VerificationError(.malformedClaim, claim: "sub_id") }
-        return session
-    }
-
-    /// - Parameter token: With an algorithm of this issuer: ``checked(_:type:)``.
+    /// - Parameter token: With an algorithm of this issuer: ``checked(_:)``.
     private func verified(_ token: CompactJWS, by keys: JSONWebKeySet) -> Result<VerifiedJWS, JWSError> {
         Result { () throws(JWSError) in try token.verified(by: try keys.key(for: token.header)) }
     }

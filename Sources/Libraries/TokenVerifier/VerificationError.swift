@@ -31,11 +31,6 @@ public struct VerificationError: Error, Sendable, Hashable, CustomStringConverti
         public static let expired = Code("expired")
         /// `nbf` has not been reached.
         public static let notYetValid = Code("not_yet_valid")
-        /// The session of the token has ended: see ``EndedSessions``.
-        public static let sessionEnded = Code("session_ended")
-        /// The broker could not be asked for ended sessions for longer than ``EndedSessions`` allows. An outage: answer
-        /// 503, not 401.
-        public static let endedSessionsUnknown = Code("ended_sessions_unknown")
         /// The token is bound to a key (`cnf`), and this call checks no proof (RFC 9449 §7.1).
         public static let senderConstrained = Code("sender_constrained")
         /// A proof came with a token that is not bound to a key.

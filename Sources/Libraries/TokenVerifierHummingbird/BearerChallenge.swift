@@ -28,7 +28,7 @@ struct BearerChallenge: Sendable {
 
     func refusal(_ error: VerificationError, requiredScope: [String]) -> Response {
         switch error.code {
-        case .keysUnavailable, .endedSessionsUnknown, .tooManyProofs:
+        case .keysUnavailable, .tooManyProofs:
             Response(status: .serviceUnavailable, headers: [.retryAfter: "5", .cacheControl: "no-store"])
         case .insufficientScope:
             response(
@@ -36,8 +36,6 @@ struct BearerChallenge: Sendable {
                 [("error", "insufficient_scope"), ("scope", Self.quotable(requiredScope.joined(separator: " ")))])
         case .expired:
             response(.unauthorized, [("error", "invalid_token"), ("error_description", "The access token expired")])
-        case .sessionEnded:
-            response(.unauthorized, [("error", "invalid_token"), ("error_description", "The session ended")])
         case .invalidProof, .usedProof:
             response(.unauthorized, [("error", "invalid_dpop_proof")])
         default:

@@ -20,7 +20,6 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case configuration
     case databaseURL = "database-url"
     case discovery
-    case eventPoll = "event-poll"
     case form
     case forwarded
     case http
@@ -46,7 +45,6 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .configuration: try Readers.configuration(octets)
         case .databaseURL: try Readers.databaseURL(String(decoding: octets, as: UTF8.self))
         case .discovery: try Readers.discovery(octets)
-        case .eventPoll: try Readers.poll(octets)
         case .form: try Readers.form(octets)
         case .forwarded: try Readers.forwarded(octets)
         case .http: try Readers.http(octets)

@@ -42,8 +42,8 @@ struct RoleTests {
         let named = try await database.run(RoleSQL.functionsThatNameTheSchema, []).map { try $0.text(0) }
         #expect(
             named == [
-                "announce_end", "count_registry_change", "exchange", "guard_limits", "guard_session",
-                "idp_session_limits", "is_selected", "keep_logged_out", "refresh", "sweep_limit",
+                "count_registry_change", "exchange", "guard_limits", "guard_session", "idp_session_limits",
+                "is_selected", "keep_logged_out", "refresh", "sweep_limit",
             ])
     }
 
@@ -94,9 +94,6 @@ enum RoleSQL {
         Statement("SELECT count(*) FROM native_sso.dead_device"),
         Statement("SELECT count(*) FROM native_sso.subject_prefix"),
         Statement("UPDATE native_sso.subject_prefix SET prefix = ''"),
-        Statement("SELECT count(*) FROM native_sso.ended_session"),
-        Statement("DELETE FROM native_sso.ended_session"),
-        Statement("SELECT count(*) FROM native_sso.event_receiver"),
         Statement("DELETE FROM native_sso.audit_seal"),
         Statement("SELECT native_sso.append_audit_seal(now()::date, 0, 1, 0, sha256(''), true)"),
         Statement("SELECT native_sso.seal_audit_events()"),

@@ -118,11 +118,9 @@ enum SupportSQL {
         Statement("SELECT count(*) FROM native_sso.client"),
         Statement("SELECT count(*) FROM native_sso.client_secret"),
         Statement("SELECT count(*) FROM native_sso.signing_key"),
-        Statement("SELECT count(*) FROM native_sso.ended_session"),
         Statement("SELECT native_sso.supported_ids('https://idp.example.com', 'user', NULL, true)"),
         Statement("SELECT native_sso.revoke_own_grant(NULL, 'app-two', NULL)"),
         Statement("SELECT native_sso.end_signed_out(NULL, 'app-two', '{}', '{}')"),
-        Statement("SELECT native_sso.poll_ended_sessions('api', '', '{}', 1, 300)"),
         Statement("SELECT native_sso.is_grant_live(NULL, 'app-two', now(), 1)"),
         Statement("SET ROLE native_sso_admin"),
     ]

@@ -25,7 +25,7 @@ import Testing
         let broker = try installation.startBroker(environment: [
             "NATIVE_SSO_BACKCHANNEL_LISTEN": "127.0.0.1:\(backchannel)", "NATIVE_SSO_BACKCHANNEL_REVOKE": "true",
             "NATIVE_SSO_BACKCHANNEL_INTROSPECT": "true", "NATIVE_SSO_BACKCHANNEL_SECURITY_EVENTS": "true",
-            "NATIVE_SSO_BACKCHANNEL_GLOBAL_TOKEN_REVOCATION": "true", "NATIVE_SSO_BACKCHANNEL_EVENTS": "true",
+            "NATIVE_SSO_BACKCHANNEL_GLOBAL_TOKEN_REVOCATION": "true",
         ]) { $0.unboundRefreshGrace = 300 }
         try await broker.untilReady()
         let document = try await Self.withExamples(logins, broker, in: installation.directory)
@@ -42,8 +42,7 @@ import Testing
             document, port: broker.internalPort,
             [
                 "--exclude-path", "/token", "--exclude-path", "/backchannel-logout", "--exclude-path", "/revoke",
-                "--exclude-path", "/introspect", "--exclude-path", "/events", "--exclude-path", "/security-events",
-                "--exclude-path",
+                "--exclude-path", "/introspect", "--exclude-path", "/security-events", "--exclude-path",
                 "/global-token-revocation",
             ])
         try await schemathesis.check(
@@ -51,20 +50,12 @@ import Testing
             [
                 "--include-path", "/revoke", "--include-path", "/introspect",
                 "--include-path", "/global-token-revocation", "--include-path", "/security-events",
-                "--include-path", "/events", "--exclude-checks", "positive_data_acceptance,ignored_auth",
-            ])
-        // As a resource server, whose good polls are answered. The document of this run lets none of them wait.
-        let secret = try await Self.resourceServer(installation)
-        try await schemathesis.check(
-            try Self.withoutWaiting(document), port: backchannel,
-            [
-                "--include-path", "/events", "--mode", "positive", "--auth", "\(Self.api):\(secret)",
                 "--exclude-checks", "positive_data_acceptance,ignored_auth",
             ])
 
         // The examples were good ones: answers with tokens were among those that were held to the document.
         let metrics = try await HTTPRequest("GET", "/metrics").send(to: broker.internalPort).text
-        for grant in ["token_exchange", "refresh_token", "event_poll"] {
+        for grant in ["token_exchange", "refresh_token"] {
             let granted = metrics.split(separator: "\n").first {
                 $0.contains("requests_total{") && $0.contains("grant=\"\(grant)\"")
                     && $0.contains("outcome=\"granted\"")
@@ -72,36 +63,6 @@ import Testing
             #expect((granted?.split(separator: " ").last.flatMap { Int($0) } ?? 0) > 1, "\(granted ?? "none")")
         }
         #expect(await broker.process.terminate() == 0)
-    }
-
-    private static let api = "schema-api"
-
-    /// - Returns: Its secret.
-    private static func resourceServer(_ installation: Installation) async throws -> String {
-        let audience = "https://api.example.test"
-        try await installation.command(
-            "client", "add", api, "--authentication", "client_secret_basic", "--audience", audience, "--introspects",
-            audience)
-        return try await installation.rotateSecret(of: api)
-    }
-
-    /// A poll that has nothing to get is answered at once.
-    private static func withoutWaiting(_ document: URL) throws -> URL {
-        var text = try String(contentsOf: document, encoding: .utf8)
-        let receiver = "                  pattern: \"^[A-Za-z0-9._~-]{1,64}$\"\n"
-        for (part, replacement) in [
-            (
-                "{ description: \"By default the answer waits for an event, 8 s at most.\", type: boolean }",
-                "{ const: true }"
-            ),
-            (receiver, receiver + "              required: [returnImmediately]\n"),
-        ] {
-            #expect(text.contains(part))
-            text = text.replacing(part, with: replacement)
-        }
-        let file = document.deletingLastPathComponent().appending(path: "openapi-without-waiting.yaml")
-        try Data(text.utf8).write(to: file)
-        return file
     }
 
     /// The document with examples that are good at this broker.

@@ -110,7 +110,6 @@ package enum RequestRefusal: Sendable, CaseIterable {
     case contentType
     /// At the endpoints for security events and global token revocation.
     case eventContentType
-    case jsonContentType
     case contentEncoding
     /// RFC 6749 §2.3.1: credentials must not be in the URI. The broker refuses every query.
     case query
@@ -139,11 +138,6 @@ package enum RequestRefusal: Sendable, CaseIterable {
     case relayNotEnabled
     case deviceIDMalformed
     case profileNotEnabledForCode
-
-    // Polls for events, RFC 8936
-    case pollMalformed
-    /// The client is public, or registered for no audience.
-    case introspectsNothing
 }
 
 /// Why client authentication failed. The client gets the same answer for each.

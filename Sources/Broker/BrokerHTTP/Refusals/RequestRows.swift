@@ -62,8 +62,6 @@ extension RequestRefusal: RefusalCase {
         case .eventContentType: .init("http_event_content_type", .invalidRequest("The content type is not the one of this endpoint."),
             "the body is not declared as what this endpoint takes",
             "Send application/secevent+jwt to /security-events, and application/json to /global-token-revocation.")
-        case .jsonContentType: .init("http_json_content_type", .invalidRequest("The content type must be application/json."),
-            "the body is not declared as JSON", "Send Content-Type: application/json.")
         case .contentEncoding: .init("http_content_encoding", .invalidRequest("The body must not be encoded."),
             "the body is compressed", "Send it as it is, without Content-Encoding.")
         case .query: .init("http_query", .invalidRequest("Parameters belong into the body."), "the URL has a query",
@@ -114,13 +112,6 @@ extension RequestRefusal: RefusalCase {
         case .deviceIDMalformed: .init("device_id_malformed", .invalidRequest("device_id is malformed."),
             "device_id has a length or characters that the broker does not accept",
             "Send 22 to 512 characters of printable ASCII.")
-        // RFC 8936 §2.2.
-        case .pollMalformed: .init("event_poll_malformed", .invalidRequest("The poll is malformed."),
-            "the body of a poll for events is not a JSON object as RFC 8936 §2.2 defines it",
-            "Send an object. maxEvents is a number, returnImmediately is true or false, ack is a list of jti.")
-        case .introspectsNothing: .init("event_poll_not_allowed", .badRequest(.unauthorizedClient, "The client may not poll for events."),
-            "the client is public, or may introspect no audience",
-            "The operator registers a confidential client with --introspects and the aud of its access tokens.")
         case .profileNotEnabledForCode: .init("code_profile_not_enabled", .invalidRequest("The profile is not supported."),
             "the code request uses a profile that this identity provider is not configured for",
             "Send device_id, or the scope device_sso, whichever profiles allows.")

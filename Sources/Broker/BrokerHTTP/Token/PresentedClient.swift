@@ -102,19 +102,8 @@ extension ReceivedRequest {
 
     /// The body of a POST request without query and coding.
     func body(of type: String, else refusal: RequestRefusal) throws(Refusal) -> ByteBufferView {
-        try body(MediaType.isOne(headers["content-type"], type), else: refusal)
-    }
-
-    /// The same of a request whose body is JSON.
-    func bodyOfJSON() throws(Refusal) -> ByteBufferView {
-        try body(MediaType.isJSON(headers["content-type"]), else: .jsonContentType)
-    }
-
-    private func body(
-        _ hasType: @autoclosure () -> Bool, else refusal: RequestRefusal
-    ) throws(Refusal) -> ByteBufferView {
         guard method == .POST else { throw .request(.method) }
-        guard hasType() else { throw .request(refusal) }
+        guard MediaType.isOne(headers["content-type"], type) else { throw .request(refusal) }
         guard !headers.contains(name: "content-encoding") else { throw .request(.contentEncoding) }
         guard !hasQuery else { throw .request(.query) }
         return body.readableBytesView
@@ -128,28 +117,9 @@ extension ReceivedRequest {
         guard parts.count == 2, Substring(parts[0]).lowercased().hasSameOctets(as: "bearer") else { return nil }
         return String(Substring(parts[1]))
     }
-
-    /// A client assertion (RFC 7523) as the bearer token, where the body is no form. `nil`: the request has none.
-    func bearerAssertion() throws(Refusal) -> FormParameters? {
-        guard let bearer else { return nil }
-        let form = FormEncoder.encode([
-            (Parameter.clientAssertionType, ClientAssertionType.jwtBearer.rawValue),
-            (Parameter.clientAssertion, bearer),
-        ])
-        do throws(FormError) {
-            return try FormDecoder.decode(form)
-        } catch {
-            throw .form(error)
-        }
-    }
 }
 
 enum MediaType {
-    /// `application/json`, once; parameters have no meaning (RFC 8259 §11).
-    static func isJSON(_ fields: [String]) -> Bool {
-        fields.count == 1 && parts(of: fields[0])[0] == "application/json"
-    }
-
     static let form = "application/x-www-form-urlencoded"
 
     /// `type`, alone or with `charset=UTF-8`, once. RFC 9110 §8.3.1.

@@ -23,7 +23,7 @@ final class SignerKeys: Sendable {
 
     private struct Loaded: Sendable {
         enum Key: Sendable {
-            case signing(any SigningKey, headers: [(type: JWTType, octets: [UInt8])])
+            case signing(any SigningKey, headers: [[UInt8]])
             case mac(any MessageAuthenticator)
             /// Of another replica.
             case published(JSONWebKey)
@@ -155,7 +155,7 @@ final class SignerKeys: Sendable {
             let signing = try await provider.signingKey(record)
             return .signing(
                 signing,
-                headers: JWTType.allCases.map { ($0, TokenSigning.header(signing.algorithm, $0, record.kid)) })
+                headers: JWTType.allCases.map { TokenSigning.header(signing.algorithm, $0, record.kid) })
         } catch {
             guard !error.isOutage, let published = try? await provider.publicKey(record) else { throw error }
             return .published(published)

@@ -17,16 +17,14 @@ package struct SigningPolicy: Sendable {
     /// - Parameters:
     ///   - message: A JWS signing input, RFC 7515 §5.1.
     ///   - headers: Those that the key may have, with the dot.
-    func refusal(ofSigning message: [UInt8], headers: [(type: JWTType, octets: [UInt8])], at now: UnixTime) -> String? {
-        guard let header = headers.first(where: { message.starts(with: $0.octets) }) else {
-            return "the header is not that of an access token, id_token or security event of this key"
+    func refusal(ofSigning message: [UInt8], headers: [[UInt8]], at now: UnixTime) -> String? {
+        guard let header = headers.first(where: { message.starts(with: $0) }) else {
+            return "the header is not that of an access token or id_token of this key"
         }
-        guard let payload = Base64URL.decode(message[header.octets.count...]),
+        guard let payload = Base64URL.decode(message[header.count...]),
             let claims = try? JSONReader.parse(payload, limits: JSONLimits(members: 512, elements: 4096)).object
         else { return "the payload is no JSON object in base64url" }
         guard claims.string("iss").map(issuer.hasSameOctets) == true else { return "iss is not \(issuer)" }
-        // RFC 8417 §2.2: a security event has no exp.
-        if header.type == .securityEvent { return claims.contains("exp") ? "a security event has exp" : nil }
         guard let expiry = claims.number("exp")?.int64 else { return "there is no exp" }
         guard UnixTime(seconds: expiry).since(now) <= longest else {
             return

@@ -11,19 +11,10 @@ package protocol TokenSigner: Sendable {
     func algorithm(_ wanted: KeyAlgorithm?) throws(PortError) -> KeyAlgorithm
 }
 
-extension TokenSigner {
-    /// The same, waited for.
-    package func sign(payload: [UInt8], type: JWTType, algorithm: KeyAlgorithm) async throws(PortError) -> String {
-        try await beginSigning(payload, type: type, algorithm: algorithm).value
-    }
-}
-
 /// The kinds of JWT that the broker issues, told apart by `typ`. RFC 8725 §3.11.
 package enum JWTType: String, Sendable, CaseIterable {
     case accessToken = "at+jwt"
     case idToken = "JWT"
-    /// RFC 8417 §2.3.
-    case securityEvent = "secevent+jwt"
 }
 
 /// HMAC-SHA-256 under the refresh-token keys of the key module.

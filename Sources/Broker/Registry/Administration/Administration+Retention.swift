@@ -92,7 +92,7 @@ enum RetentionStatements {
         SELECT (SELECT count(*) FROM native_sso.dead_session), (SELECT count(*) FROM native_sso.dead_grant),
             (SELECT count(*) FROM native_sso.dead_device),
             (SELECT count(*) FROM native_sso.dead_proof) + (SELECT count(*) FROM native_sso.dead_code)
-                + (SELECT count(*) FROM native_sso.dead_web_handoff) + (SELECT count(*) FROM native_sso.dead_ended_session),
+                + (SELECT count(*) FROM native_sso.dead_web_handoff),
             (SELECT count(*) FROM native_sso.dead_logout), (SELECT count(*) FROM native_sso.dead_audit_month)
         """)
     /// One batch each; $1 maximum rows to examine.

@@ -206,12 +206,6 @@ extension Broker {
                 ? Introspection(
                     issuer: configuration.issuer, algorithms: Self.signatureAlgorithms, key: verificationKey,
                     registry: registry, idle: configuration.sessions.idle, clock: clock) : nil,
-            polling: backchannel.announcesEnds
-                ? EventPolling(
-                    issuer: configuration.issuer, signer: ring,
-                    registry: PostgresEndedSessionRegistry(
-                        database: shared, atOnce: max(configuration.database.pool / 4, 1)),
-                    life: configuration.lifetimes.accessToken, clock: clock) : nil,
             logout: logout, events: events, clients: clients, audit: audit, metrics: metrics, clock: clock,
             logger: logger)
     }

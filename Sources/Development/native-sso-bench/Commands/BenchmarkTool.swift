@@ -12,8 +12,8 @@ import ArgumentParser
             """,
         subcommands: [
             AllCommand.self, StartCommand.self, DatabaseCommand.self, ExchangeCommand.self, RefreshCommand.self,
-            ScaleCommand.self, ConnectionsCommand.self, LogoutCommand.self, SoakCommand.self, EndsCommand.self,
-            FailoverCommand.self, VerifierCommand.self, KeysCommand.self, FuzzCommand.self,
+            ScaleCommand.self, ConnectionsCommand.self, LogoutCommand.self, SoakCommand.self, FailoverCommand.self,
+            VerifierCommand.self, KeysCommand.self, FuzzCommand.self,
             RegistryFileBenchmark.self, RacesCommand.self, TimingCommand.self, TableCommand.self, PlotCommand.self,
         ],
         defaultSubcommand: AllCommand.self)

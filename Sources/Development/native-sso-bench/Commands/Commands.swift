@@ -108,23 +108,6 @@ struct VerifierCommand: MeasuringCommand {
     }
 }
 
-struct EndsCommand: MeasuringCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "ends",
-        abstract: "How long an ended session still gets tokens, and its access token still passes.",
-        discussion: """
-            One broker hears of the end, by each cause in turn. Another one is asked for an exchange of the same login until it \
-            refuses. A TokenVerifier with a poller asks the other one for ends, and verifies an access token of the session until it \
-            refuses. All times begin with the request, the command or the SQL statement that ends the session.
-            """)
-
-    @OptionGroup var options: LoadOptions
-
-    func measure(_ run: inout BenchmarkRun) async throws {
-        run.add(try await EndsRun(installation: try await run.installation(), options: options).section())
-    }
-}
-
 struct RegistryFileBenchmark: MeasuringCommand {
     static let configuration = CommandConfiguration(
         commandName: "registry", abstract: "How long `registry plan`, `apply` and `export` take for many clients.")

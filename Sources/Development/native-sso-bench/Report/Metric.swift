@@ -37,11 +37,6 @@ enum Metric: String, CaseIterable, Sendable {
     /// From the request of a logout to its answer, and until another broker refused the last session that was watched.
     case logoutAnswered = "logout_answered_ms"
     case lastDead = "last_session_dead_ms"
-    /// From the act that ends a session to its answer, to the first refusal at another broker, and until `TokenVerifier` refused
-    /// the access token.
-    case endAnswered = "end_answered_ms"
-    case endRefused = "refused_elsewhere_ms"
-    case accessTokenDead = "access_token_refused_ms"
     /// From the death of the primary to the end of the standby's promotion, and to the first exchange after it.
     case promotedAfter = "promoted_after_ms"
     case grantedAfter = "granted_after_ms"
@@ -98,9 +93,6 @@ enum Metric: String, CaseIterable, Sendable {
         case .readyAfter: "ready ms"
         case .logoutAnswered: "answered ms"
         case .lastDead: "last dead ms"
-        case .endAnswered: "end answered ms"
-        case .endRefused: "refused elsewhere ms"
-        case .accessTokenDead: "access token refused ms"
         case .promotedAfter: "promoted ms"
         case .grantedAfter: "granted ms"
         case .commandTook: "command ms"
@@ -123,7 +115,7 @@ enum Metric: String, CaseIterable, Sendable {
     var digits: Int {
         switch self {
         case .perSecond, .walOctets, .pageImages, .residentKiB, .ownKiB, .readyAfter, .connections, .logoutAnswered,
-            .lastDead, .endAnswered, .endRefused, .accessTokenDead, .promotedAfter, .grantedAfter, .commandTook:
+            .lastDead, .promotedAfter, .grantedAfter, .commandTook:
             0
         case .brokerCPU, .postgresqlCPU, .clientCPU, .signerCPU, .signerCost, .generatorCPU, .cryptography: 1
         default: 2

@@ -29,7 +29,6 @@ struct Domain: Sendable {
     let assertions = InMemoryAssertionRegister()
     let logouts = InMemoryLogoutRegistry()
     let revocations = InMemoryRevocationRegistry()
-    let ends = InMemoryEndedSessionRegistry()
     let logoutVerifier: StubLogoutTokenVerifier
     let eventVerifier = StubSecurityEventVerifier(.nothing(signer: issuer))
 

@@ -149,9 +149,6 @@ struct TestBroker: Sendable {
             introspection: Introspection(
                 issuer: issuer, algorithms: [.es256], key: { _ throws(PortError) in try Domain.verificationKey() },
                 registry: domain.revocations, idle: lifetimes.sessionIdle, clock: domain.clock),
-            polling: EventPolling(
-                issuer: issuer, signer: domain.signer, registry: domain.ends, life: lifetimes.accessToken,
-                clock: domain.clock),
             logout: options.movesLogout ? logout : nil,
             events: SecurityEventEndpoint(
                 events: SecurityEvents(verifier: domain.eventVerifier, registry: domain.logouts, clock: domain.clock),

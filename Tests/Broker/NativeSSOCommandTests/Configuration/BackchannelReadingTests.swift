@@ -19,8 +19,6 @@ struct BackchannelReadingTests {
         let one = try #require(try Self.read("backchannel: { revoke: true }"))
         #expect(one.revokes && !one.introspects && !one.takesLogouts)
         #expect(try Self.read("backchannel: { introspect: true }")?.introspects == true)
-        let ends = try #require(try Self.read("backchannel: { events: true }"))
-        #expect(ends.announcesEnds && !ends.introspects && !one.announcesEnds)
         #expect(one.listener.listen.description == "127.0.0.1:8082")
         #expect(one.url == "https://sso.example.com")
         let other = try #require(

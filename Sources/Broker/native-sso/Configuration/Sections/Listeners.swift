@@ -149,7 +149,6 @@ extension Configuration {
         let listener: PublicListener
         let revokes: Bool
         let introspects: Bool
-        let announcesEnds: Bool
         let takesLogouts: Bool
         let takesRevocations: Bool
         let takesEvents: Bool
@@ -162,8 +161,7 @@ extension Configuration {
             let isOn =
                 isGiven
                 || [
-                    "listen", "revoke", "introspect", "events", "backchannel_logout", "global_token_revocation",
-                    "security_events",
+                    "listen", "revoke", "introspect", "backchannel_logout", "global_token_revocation", "security_events",
                 ].contains(where: section.isGiven)
             let listener = PublicListener(reading: section, listen: "127.0.0.1:8082", isOn: isOn)
             revokes = section.flag(
@@ -171,9 +169,6 @@ extension Configuration {
             introspects = section.flag(
                 "introspect", default: false,
                 help: "Serve `POST /introspect`: APIs ask whether an access token is alive (RFC 7662).")
-            announcesEnds = section.flag(
-                "events", default: false,
-                help: "Serve `POST /events`: APIs poll for the ends of sessions (RFC 8936).")
             takesLogouts = section.flag(
                 "backchannel_logout", default: false,
                 help: "Serve `POST /backchannel-logout` here, and no longer on the internal listener.")
@@ -196,7 +191,7 @@ extension Configuration {
             }
             self.url = url ?? standard
             guard isOn else { return nil }
-            if section.isSound, !revokes, !introspects, !announcesEnds, !takesLogouts, !takesRevocations, !takesEvents {
+            if section.isSound, !revokes, !introspects, !takesLogouts, !takesRevocations, !takesEvents {
                 section.report("revoke", "is false like every path here; set one to true, or remove the section")
             }
             guard let listener else { return nil }
