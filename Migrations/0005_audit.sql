@@ -1,5 +1,5 @@
--- The audit: tokens granted, requests refused with the reason, changes by operators. Append only, one partition a month, sealed by a
--- chain of digests. Also the retention periods, and what brokers remember to notice that the database has gone back.
+-- The audit: tokens granted, requests refused with the reason, changes by operators. Append only, one partition a month. Also the
+-- retention periods, and what brokers remember to notice that the database has gone back.
 -- Release: 0.1
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso;
@@ -37,41 +37,7 @@ COMMENT ON COLUMN audit_event.reason IS 'Why, from a closed list; an operator''s
 COMMENT ON COLUMN audit_event.actor IS 'Who, where a person acted.';
 COMMENT ON COLUMN audit_event.details IS 'More, without secrets.';
 COMMENT ON COLUMN audit_event.trace_id IS 'trace-id of traceparent (W3C Trace Context), where a trusted proxy sent one.';
-COMMENT ON COLUMN audit_event.recorded_in IS 'The transaction that recorded it. A seal covers a range of transactions that had all ended.';
-
-CREATE TABLE audit_seal (
-    number bigint PRIMARY KEY,
-    sealed_at timestamptz NOT NULL,
-    month date NOT NULL,
-    from_transaction bigint NOT NULL,
-    until_transaction bigint NOT NULL,
-    events bigint NOT NULL,
-    digest bytea NOT NULL,
-    is_removal boolean NOT NULL,
-    chain bytea NOT NULL,
-    tag bytea
-);
-CREATE TRIGGER append_only BEFORE DELETE ON audit_seal FOR EACH ROW EXECUTE FUNCTION refuse_change('the audit is append only');
-CREATE TRIGGER tag_once BEFORE UPDATE ON audit_seal FOR EACH ROW
-    WHEN (OLD.tag IS NOT NULL
-        OR (NEW.number, NEW.sealed_at, NEW.month, NEW.from_transaction, NEW.until_transaction, NEW.events, NEW.digest, NEW.is_removal,
-            NEW.chain)
-        IS DISTINCT FROM (OLD.number, OLD.sealed_at, OLD.month, OLD.from_transaction, OLD.until_transaction, OLD.events, OLD.digest,
-            OLD.is_removal, OLD.chain))
-    EXECUTE FUNCTION refuse_change('a seal gets its tag once, and nothing else in it changes');
-GRANT SELECT ON audit_seal TO native_sso_broker;
-COMMENT ON TABLE audit_seal IS
-    'The chain of seals over the audit. A seal covers the events of one month that a range of transactions recorded.';
-COMMENT ON COLUMN audit_seal.number IS 'From 1, without gaps.';
-COMMENT ON COLUMN audit_seal.sealed_at IS 'When it was made.';
-COMMENT ON COLUMN audit_seal.month IS 'The first day of the month, in UTC.';
-COMMENT ON COLUMN audit_seal.from_transaction IS 'The first transaction. Where the previous seal''s range ends, or the same range for a second month.';
-COMMENT ON COLUMN audit_seal.until_transaction IS 'The first transaction after the range.';
-COMMENT ON COLUMN audit_seal.events IS 'How many events it covers. Of a removal: how many were removed.';
-COMMENT ON COLUMN audit_seal.digest IS 'SHA-256 of the sorted SHA-256 digests of the events.';
-COMMENT ON COLUMN audit_seal.is_removal IS 'Retention removed the events of the month, which the earlier seals of the month cover.';
-COMMENT ON COLUMN audit_seal.chain IS 'SHA-256 of the previous seal''s chain and the other columns.';
-COMMENT ON COLUMN audit_seal.tag IS 'HMAC under the brokers'' device key over number and chain; NULL: no broker has tagged it yet.';
+COMMENT ON COLUMN audit_event.recorded_in IS 'The transaction that recorded it. A reader follows the audit by it, up to the first transaction that has not ended.';
 
 CREATE TABLE retention (
     only_row boolean PRIMARY KEY CHECK (only_row),

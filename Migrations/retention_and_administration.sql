@@ -476,33 +476,13 @@ CREATE OR REPLACE FUNCTION sweep_audit(p_limit bigint) RETURNS SETOF sweep_batch
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
     v_name text;
-    v_month date;
-    v_until bigint;
     v_removed bigint := 0;
 BEGIN
     IF NOT try_sweep() THEN
         RETURN;
     END IF;
-    -- What goes must be sealed first, and the seals remember that it went.
-    IF NOT try_seal() THEN
-        RETURN NEXT ROW (0, 0)::sweep_batch;
-        RETURN;
-    END IF;
-    PERFORM seal_audit_events();
-    v_until := (SELECT s.until_transaction FROM audit_seal s ORDER BY s.number DESC LIMIT 1);
-    FOR v_name, v_month IN
-        SELECT m.relname, to_date(substring(m.relname FROM '\d{4}_\d{2}$'), 'YYYY_MM') FROM dead_audit_month m
-        ORDER BY m.relname LIMIT least(p_limit, 1000)
-    LOOP
-        CONTINUE WHEN EXISTS (
-            SELECT FROM audit_event a
-            WHERE a.occurred_at >= v_month::timestamp AT TIME ZONE 'UTC'
-                AND a.occurred_at < (v_month + interval '1 month') AT TIME ZONE 'UTC'
-                AND a.recorded_in >= v_until);
+    FOR v_name IN SELECT m.relname FROM dead_audit_month m ORDER BY m.relname LIMIT least(p_limit, 1000) LOOP
         EXECUTE format('TRUNCATE %I', v_name);
-        PERFORM append_audit_seal(
-            v_month, v_until, v_until,
-            (SELECT coalesce(sum(s.events), 0) FROM audit_seal s WHERE s.month = v_month AND NOT s.is_removal)::bigint, sha256(''), true);
         v_removed := v_removed + 1;
     END LOOP;
     RETURN NEXT ROW (v_removed, v_removed)::sweep_batch;

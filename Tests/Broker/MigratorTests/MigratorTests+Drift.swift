@@ -13,16 +13,16 @@ extension MigratorTests {
         ("ALTER TABLE native_sso.client ALTER COLUMN enabled DROP NOT NULL", "column client.enabled"),
         ("GRANT SELECT ON native_sso.session TO native_sso_broker", "grant of SELECT on session to native_sso_broker"),
         (
-            "REVOKE EXECUTE ON FUNCTION native_sso.seal_audit FROM native_sso_broker",
-            "grant of EXECUTE on function seal_audit(p_spacing_seconds bigint) to native_sso_broker"
+            "REVOKE EXECUTE ON FUNCTION native_sso.sweep_audit FROM native_sso_broker",
+            "grant of EXECUTE on function sweep_audit(p_limit bigint) to native_sso_broker"
         ),
         (
-            "GRANT EXECUTE ON FUNCTION native_sso.try_seal TO PUBLIC",
-            "grant of EXECUTE on function try_seal() to PUBLIC"
+            "GRANT EXECUTE ON FUNCTION native_sso.try_sweep TO PUBLIC",
+            "grant of EXECUTE on function try_sweep() to PUBLIC"
         ),
         (
-            "CREATE OR REPLACE FUNCTION native_sso.try_seal() RETURNS boolean LANGUAGE sql AS 'SELECT true'",
-            "function try_seal()"
+            "CREATE OR REPLACE FUNCTION native_sso.try_sweep() RETURNS boolean LANGUAGE sql AS 'SELECT true'",
+            "function try_sweep()"
         ),
         ("ALTER TABLE native_sso.sweep OWNER TO postgres", "relation sweep"),
         (

@@ -41,7 +41,6 @@ struct TranscriptNames {
         let text = Self.replace(places.map { ($0.real, $0.shown) }, in: line)
             .replacing(/20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)/, with: "<time>")
             .replacing(/\d{16}\.\d+\.\d+\.\d+/, with: "<position>")
-            .replacing(/events of 20\d\d-\d\d/, with: "events of <month>")
             .replacing(/PostgreSQL \d.*/, with: "PostgreSQL <version>")
         var result = ""
         var end = text.startIndex
@@ -59,7 +58,6 @@ struct TranscriptNames {
         if let known = placeholders[token] { return known }
         if token == NSUserName() { return before.hasSuffix("/") ? nil : "operator" }
         let label = Self.label(before, column)
-        if Self.isCountOfSeals(token, label, before) { return "<n>" }
         guard let kind = Self.kind(of: token, after: before, label) else { return nil }
         counts[kind, default: 0] += 1
         placeholders[token] = "<\(kind)-\(counts[kind] ?? 0)>"
@@ -72,12 +70,6 @@ struct TranscriptNames {
             column ?? before.firstMatch(of: /"([a-z_0-9]+)": ?"?$/).map { String($0.1) }
             ?? before.wholeMatch(of: /\s*([a-z][a-z0-9 ]*):\s+/).map { String($0.1) }
         return (found ?? "").lowercased().replacing("_", with: " ")
-    }
-
-    /// Brokers seal the audit each minute: how often they did, and how many events a seal has, is a matter of time.
-    private static func isCountOfSeals(_ token: String, _ label: String, _ before: Substring) -> Bool {
-        let labels = ["seal", "seals", "events", "last seal", "last tagged", "last checkpoint"]
-        return token.allSatisfy(\.isNumber) && (labels.contains(label) || before.hasSuffix("seal "))
     }
 
     /// Such as `session`; `nil`: the value does not differ from run to run.

@@ -94,9 +94,6 @@ enum RoleSQL {
         Statement("SELECT count(*) FROM native_sso.dead_device"),
         Statement("SELECT count(*) FROM native_sso.subject_prefix"),
         Statement("UPDATE native_sso.subject_prefix SET prefix = ''"),
-        Statement("DELETE FROM native_sso.audit_seal"),
-        Statement("SELECT native_sso.append_audit_seal(now()::date, 0, 1, 0, sha256(''), true)"),
-        Statement("SELECT native_sso.seal_audit_events()"),
         Statement("CREATE TABLE native_sso.mine (x int)"),
     ]
 
@@ -114,7 +111,6 @@ enum RoleSQL {
         Statement("SELECT count(*) FROM native_sso.sharing_group_member"),
         Statement("SELECT count(*) FROM native_sso.scope"),
         Statement("SELECT count(*) FROM native_sso.signing_key"),
-        Statement("SELECT count(*) FROM native_sso.audit_seal"),
         Statement("SELECT count(*) FROM native_sso.idp_key"),
         Statement("SELECT count(*) FROM native_sso.schema_migration"),
     ]

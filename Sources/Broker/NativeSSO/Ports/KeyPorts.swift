@@ -59,8 +59,6 @@ package enum AuthenticatedRecord: String, Sendable {
     case codeAnswer = "code answer"
     /// The code of a hand-off to a web app.
     case webHandoff = "web handoff"
-    /// A seal of the audit: its number and its link of the chain.
-    case auditSeal = "audit seal"
 }
 
 /// The result of a call of a key: there at once if the key is in this process, else on its way from another process or a

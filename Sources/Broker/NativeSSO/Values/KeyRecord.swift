@@ -29,7 +29,7 @@ package enum KeyUse: String, Sendable, Hashable, CaseIterable {
     /// Makes and checks the tags of refresh tokens and DPoP nonces.
     case refreshToken = "refresh-token"
     /// Makes the digests under which device values are stored, the names of codes, the keys that seal their answers, and
-    /// the tags of IdP keys and of seals of the audit.
+    /// the tags of IdP keys.
     case device
 }
 

@@ -10,7 +10,6 @@ struct AuditCommand: CommandGroup {
         commandName: "audit", abstract: "Search the audit: grants, refusals and administrative changes.",
         subcommands: [
             AuditListCommand.self, AuditSearchCommand.self, AuditExportCommand.self, AuditTailCommand.self,
-            AuditVerifyCommand.self, AuditCheckpointCommand.self,
         ])
 }
 

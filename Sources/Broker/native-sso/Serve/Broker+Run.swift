@@ -98,7 +98,7 @@ extension Broker {
         let (keys, audit, pool, lanes, commits, pendingCodes) = (keys, audit, pool, lanes, commits, pendingCodes)
         let (documents, codes) = (documents, codes.values)
         let providers = providers.map(\.keys) + eventKeys.flatMap(\.all)
-        let (sweep, seals, registrySize) = (sweep, seals, registrySize)
+        let (sweep, registrySize) = (sweep, registrySize)
         var services: [any Service] = [
             ClosingService { await pool.shutdown() },
             ClosingService { await commits.shutdown() },
@@ -111,7 +111,6 @@ extension Broker {
                 await keys.refresh()
             },
             BackgroundService.periodic(SweepService.interval) { await sweep.run() },
-            BackgroundService.periodic(AuditSealService.interval) { await seals.run() },
             BackgroundService.periodic(RegistryReport.interval) { await registrySize.run() },
             BackgroundService.periodic(CommitProbe.interval) { await commits.run() },
             HangupService {

@@ -70,7 +70,7 @@ extension Broker {
                     revocations: eventKeys.compactMap(\.revocations)),
                 CertificateExpiry(tls.compactMap(\.self)),
                 ProcessReport(version: NativeSSOCommand.configuration.version, startedAt: startedAt),
-                databaseTimes, SignatureReport(ring: ring), registrySize, sweep, seals,
+                databaseTimes, SignatureReport(ring: ring), registrySize, sweep,
                 SuspensionReport(snapshot: snapshot, providers: providers.map(\.configuration.issuer)),
                 AuditReport(trail: audit, lost: lostAuditEvents),
                 RelayReport(

@@ -34,7 +34,6 @@ struct Broker: Sendable {
     let databaseTimes = DatabaseTimes()
     let registrySize: RegistryReport
     let sweep: SweepService
-    let seals: AuditSealService
     let relaySlots = RelaySlots()
     /// The first serves all IdPs that the system's CAs vouch for; each other IdP has its own.
     let documents: [DocumentClient]
@@ -90,7 +89,6 @@ struct Broker: Sendable {
             database: ConnectionPool(single, history: history) { connections.note($0) }, history: history,
             broker: remembered.broker, file: file?.file, clock: clock, logger: logger)
         sweep = SweepService(database: pool, logger: logger)
-        seals = AuditSealService(database: pool, authenticator: ring, clock: clock, logger: logger)
         registrySize = RegistryReport(database: pool, clock: clock)
         let (unpinned, store, ring) = (DocumentClient(), ProviderKeyStore(database: pool), ring)
         var (documents, codes) = ([unpinned], [Issuer: TokenEndpointClient]())

@@ -146,9 +146,7 @@ extension GuidePageTests {
         "duration_us":
             "Microseconds from the complete request to the answer. A refusal as `invalid_grant` or `interaction_required` waits until 5 ms after its request; the wait is not included.",
         "error": "What went wrong.",
-        "chain":
-            "The link of a seal of the audit: a digest of everything up to it. Compare with `audit verify --checkpoints`.",
-        "events": "How many audit events were lost, or a seal covers.",
+        "events": "How many audit events were lost.",
         "file": "The configuration file.",
         "grant":
             "The kind of request: \(GrantLabel.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")).",
@@ -175,7 +173,6 @@ extension GuidePageTests {
         "reason": "The refusal's reason: see [troubleshoot](troubleshoot.md). Of a database connection, why it failed.",
         "remedy": "What to do.",
         "request_id": "The X-Request-Id of the answer. `native-sso explain` takes it.",
-        "seal": "The number of a seal of the audit.",
         "server": "A database server.",
         "session_id": "The session of a request, as in the audit.",
         "setting": "A key of the configuration.",
