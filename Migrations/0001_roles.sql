@@ -3,14 +3,16 @@
 -- native_sso_admin owns everything; migrations and the command line act as it. The service logs in as a member of
 -- native_sso_broker, which may execute functions and read the registry but no session: a stolen service password lists no
 -- logins. native_sso_registrar may register sessions and nothing else. native_sso_support may find and end the sessions of one user or
--- device and nothing else.
--- The four have no login. The operator makes login roles and grants them one of these.
+-- device and nothing else. native_sso_audit may read the audit and nothing else.
+-- The five have no login. The operator makes login roles and grants them one of these.
 -- Release: 0.1
 DO $$
 DECLARE
     v_role text;
 BEGIN
-    FOREACH v_role IN ARRAY ARRAY['native_sso_admin', 'native_sso_broker', 'native_sso_registrar', 'native_sso_support'] LOOP
+    FOREACH v_role IN ARRAY
+        ARRAY['native_sso_admin', 'native_sso_broker', 'native_sso_registrar', 'native_sso_support', 'native_sso_audit']
+    LOOP
         -- Where an administrator has made the roles, the owner needs no CREATEROLE.
         CONTINUE WHEN EXISTS (SELECT FROM pg_roles r WHERE r.rolname = v_role);
         -- Roles belong to the whole cluster: the migration of another database may make them at the same moment.
@@ -32,7 +34,7 @@ $$;
 
 ALTER SCHEMA native_sso OWNER TO native_sso_admin;
 ALTER TABLE native_sso.schema_migration OWNER TO native_sso_admin;
-GRANT USAGE ON SCHEMA native_sso TO native_sso_broker, native_sso_registrar, native_sso_support;
+GRANT USAGE ON SCHEMA native_sso TO native_sso_broker, native_sso_registrar, native_sso_support, native_sso_audit;
 GRANT SELECT ON native_sso.schema_migration TO native_sso_broker;
 
 -- A new function may be executed by its owner alone.

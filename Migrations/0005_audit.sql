@@ -104,4 +104,5 @@ SELECT a.occurred_at, a.kind, a.request_id, a.client_id, a.session_id, a.grant_i
      WHERE l.session_id = a.session_id AND m.client_id = a.client_id) AS group_id,
     a.tableoid::bigint AS partition, a.ctid AS place, a.trace_id, a.recorded_in
 FROM audit_event a;
+GRANT SELECT ON audit_line TO native_sso_audit;
 COMMENT ON VIEW audit_line IS 'The audit as the command line shows it.';

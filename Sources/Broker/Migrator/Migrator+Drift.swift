@@ -139,7 +139,8 @@ private enum DriftSQL {
             (SELECT 'is a member of ' || string_agg(g.rolname, ', ' ORDER BY g.rolname)
              FROM pg_auth_members m JOIN pg_roles g ON g.oid = m.roleid WHERE m.member = r.oid))
         FROM pg_roles r
-        WHERE r.rolname IN ('native_sso_admin', 'native_sso_broker', 'native_sso_registrar', 'native_sso_support')
+        WHERE r.rolname IN (
+                'native_sso_admin', 'native_sso_broker', 'native_sso_registrar', 'native_sso_support', 'native_sso_audit')
             AND (r.rolcanlogin OR r.rolsuper OR r.rolcreaterole OR r.rolcreatedb OR r.rolreplication OR r.rolbypassrls
                 OR EXISTS (SELECT FROM pg_auth_members m WHERE m.member = r.oid))
         ORDER BY r.rolname

@@ -36,7 +36,7 @@ struct NativeSSOCommand: CommandGroup {
 
     /// Skips the exit handlers of libraries. A thread that had a database connection may still be ending, and OpenSSL's
     /// handler frees memory that this thread uses. The program itself buffers nothing.
-    private static func end(with status: ExitStatus) -> Never { _exit(status.rawValue) }
+    static func end(with status: ExitStatus) -> Never { _exit(status.rawValue) }
 
     /// Runs one command line, and reports its failure.
     static func status(of arguments: [String]) async -> ExitStatus {

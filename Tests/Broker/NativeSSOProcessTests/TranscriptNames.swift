@@ -40,7 +40,7 @@ struct TranscriptNames {
     private mutating func shown(_ line: String, column: String?) -> String {
         let text = Self.replace(places.map { ($0.real, $0.shown) }, in: line)
             .replacing(/20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)/, with: "<time>")
-            .replacing(/\d{16}\.\d+\.\d+\.\d+/, with: "<position>")
+            .replacing(/(\d+\.)?\d{16}\.\d+\.\d+\.\d+/, with: "<position>")
             .replacing(/PostgreSQL \d.*/, with: "PostgreSQL <version>")
         var result = ""
         var end = text.startIndex

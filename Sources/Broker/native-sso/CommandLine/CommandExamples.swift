@@ -83,7 +83,10 @@ enum CommandExamples {
         "sweep": ["native-sso sweep --execute --reason 'free space'"],
         "audit list": ["native-sso audit list --from 2h --kind exchange_refused"],
         "audit search": ["native-sso audit search 'incident 42' --from 2h"],
-        "audit export": ["native-sso audit export --from 2026-11-01T00:00:00Z > audit.jsonl"],
+        "audit export": [
+            "native-sso audit export --from 2026-11-01T00:00:00Z > audit.jsonl",
+            "native-sso audit export --follow --position /var/lib/audit-copy/position >> audit.jsonl",
+        ],
         "audit tail": ["native-sso audit tail --kind exchange_refused"],
         "audit verify": ["native-sso audit verify"],
         "audit checkpoint": ["native-sso audit checkpoint > checkpoint.json"],

@@ -92,6 +92,12 @@ enum StandardStream: Int32 {
         if errno == EPIPE { throw .outputClosed }
         throw .infrastructure("cannot write to standard \(self): \(String(cString: strerror(errno)))")
     }
+
+    /// Whether the reader of a pipe or socket has gone away.
+    var isClosed: Bool {
+        var file = pollfd(fd: rawValue, events: 0, revents: 0)
+        return poll(&file, 1, 0) > 0 && Int32(file.revents) & (POLLERR | POLLHUP) != 0
+    }
 }
 
 extension CInt {

@@ -63,6 +63,11 @@ struct AuditFilter: ParsableArguments, Sendable {
         guard provider.issuer == nil || sid != nil else { throw ValidationError("--issuer needs --sid.") }
     }
 
+    /// Whether it selects as no option does.
+    var isEmpty: Bool {
+        from == nil && until == nil && kind == nil && client == nil && session == nil && sid == nil
+    }
+
     /// Reads the configuration, if the filter needs the issuer of a `sid`.
     func resolved(_ options: GlobalOptions) throws -> Resolved {
         Resolved(filter: self, session: try sid.map { ($0, try provider.issuer(options)) })
@@ -171,4 +176,17 @@ extension AuditRecord.Position: ExpressibleByArgument, CustomStringConvertible {
         let row = row.filter { $0 != "(" && $0 != ")" }.replacing(",", with: ".")
         return "\(microseconds).\(partition).\(row)"
     }
+}
+
+/// The place of an event in a copy of the audit, as text: its transaction, a point, and its position.
+extension AuditMark: ExpressibleByArgument, CustomStringConvertible {
+    package init?(argument: String) {
+        let parts = argument.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let transaction = Int64(parts[0]), (0..<1 << 62).contains(transaction),
+            let position = AuditRecord.Position(argument: String(parts[1]))
+        else { return nil }
+        self.init(transaction: transaction, position: position)
+    }
+
+    package var description: String { "\(transaction).\(position)" }
 }

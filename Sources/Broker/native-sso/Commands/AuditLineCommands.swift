@@ -7,12 +7,48 @@ import StrictCoding
 struct AuditExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Print events as JSON lines, the oldest first.",
-        discussion: "It reads the audit in short slices of time, so it may run while brokers serve.")
+        discussion: """
+            It reads the audit in short slices of time, so it may run while brokers serve.
+
+            With --follow it goes on with each event as it is recorded, until SIGTERM or SIGINT. It begins with the \
+            oldest event of the audit, or after a position. Each line has its position. An event may come twice. A \
+            line with the member `gap` says where events may be missing or come again. A member of the database role \
+            native_sso_audit may follow, and needs no other role.
+            """)
 
     @OptionGroup var filter: AuditFilter
+
+    @Flag(help: "Follow the whole audit, as a copy of it elsewhere needs. Takes no filter.")
+    var follow = false
+
+    @Option(
+        help: ArgumentHelp(
+            "With --follow: go on after this position, that of the last line you have.", valueName: "position"))
+    var after: AuditMark?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --follow: keep the position in this file, and go on from there. The file need not exist.",
+            valueName: "file"))
+    var position: String?
+
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws { try await AuditLines(filter: filter, options: options).print() }
+    mutating func validate() throws {
+        guard follow || after == nil && position == nil else {
+            throw ValidationError("--after and --position need --follow.")
+        }
+        guard after == nil || position == nil else { throw ValidationError("Give --after or --position, not both.") }
+        guard !follow || filter.isEmpty else { throw ValidationError("--follow takes no filter.") }
+    }
+
+    func run() async throws {
+        guard follow else { return try await AuditLines(filter: filter, options: options).print() }
+        let file = position.map { AuditPositionFile(path: $0) }
+        try await AuditFollowing(
+            options.read { $0.database() }, options.output, start: after ?? file?.read(), file: file
+        ).run()
+    }
 }
 
 struct AuditSearchCommand: AsyncParsableCommand {
