@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include "CProcess.h"
 
+#include <limits.h>
 #include <link.h>
+#include <linux/close_range.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -14,6 +16,10 @@ int cprocess_forbid_dumps(void) {
 
 int cprocess_forbid_new_privileges(void) {
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+int cprocess_keep_files(void) {
+    return close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC);
 }
 
 int cprocess_peer_user(int socket, unsigned *user) {

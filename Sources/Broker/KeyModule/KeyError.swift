@@ -105,6 +105,8 @@ package enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
     /// OpenSSL's FIPS provider was asked for, and cannot be used.
     case noFIPS(String)
     case signer(SignerDefect)
+    /// What the key store says, which runs as the broker's user.
+    case store(String)
     /// libcrypto failed, independently of the input.
     case cryptography(String)
 
@@ -127,6 +129,7 @@ package enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
             "keys.fips is true, and OpenSSL's FIPS provider cannot be used (\(reason)): install and configure it "
                 + "(man 7 fips_module), or remove keys.fips"
         case .signer(let defect): defect.description
+        case .store(let text): text
         case .cryptography(let what): what
         }
     }

@@ -59,6 +59,7 @@ struct NativeSSOCommand: CommandGroup {
 
     /// Parses a command line. A profile has commands of its own. Asynchronous, because completions ask the registry.
     static func command(_ arguments: [String]) async throws -> any ParsableCommand {
+        if arguments.first == KeyStoreCommand.name { return try KeyStoreCommand.parse(Array(arguments.dropFirst())) }
         guard let rest = try SupportProfile.arguments(arguments) else { return try await asyncParseAsRoot(arguments) }
         return try SupportProfile.parseAsRoot(rest)
     }

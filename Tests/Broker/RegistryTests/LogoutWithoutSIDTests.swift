@@ -104,11 +104,11 @@ import Testing
             let before = try await database.counts().sessions
             _ = try await database.service.query(
                 LogoutStatements.begin,
-                [.bytes(record.digest), .text(Self.issuer.string)] + record.names
-                    + [
-                        try .instant(record.issuedAt), .uuid(record.proposedSessionRowID), .bool(false),
-                        .text(record.cause.rawValue),
-                    ])
+                [
+                    .bytes(record.digest), .text(Self.issuer.string), .optionalBytes(record.sidDigest),
+                    .optionalText(record.user?.string), try .instant(record.issuedAt),
+                    .uuid(record.proposedSessionRowID), .bool(false), .text(record.cause.rawValue),
+                ])
             #expect(try await database.liveSIDs() == ["sid-1"])
             let facts = try await Self.enrol(database, sid: "meanwhile", named: "sid-1")
             #expect(facts.loginHasEnded && facts.session == nil)

@@ -7,6 +7,9 @@ int cprocess_forbid_dumps(void);
 // prctl(2). 0, or -1 and errno.
 int cprocess_forbid_new_privileges(void);
 
+// close_range(2): no file but the standard ones is open in a program that this process starts. 0, or -1 and errno.
+int cprocess_keep_files(void);
+
 // unix(7), SO_PEERCRED: the user of the process at the other end. 0, or -1.
 int cprocess_peer_user(int socket, unsigned *user);
 

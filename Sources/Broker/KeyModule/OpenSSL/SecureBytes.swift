@@ -98,6 +98,11 @@ package enum ProcessHardening {
         umask(0o077)
     }
 
+    /// Gives programs that this process starts none of its files, also those that libraries have opened.
+    package static func keepFiles() throws(Failure) {
+        try check("close_range(CLOSE_RANGE_CLOEXEC)", cprocess_keep_files())
+    }
+
     private static func check(_ call: String, _ result: Int32) throws(Failure) {
         guard result == 0 else { throw Failure(call: call, reason: "error \(errno)") }
     }

@@ -162,7 +162,7 @@ extension CommandFailure {
         case .noIDsLeft, .deviceKeyExists, .algorithmDoesNotFit, .token(.unsupported):
             self = .refused(error.description)
         case .signer(.readOnly): self = .usage(error.description)
-        case .file, .badReference, .otherKey, .token, .signer, .noFIPS, .cryptography:
+        case .file, .badReference, .otherKey, .token, .signer, .store, .noFIPS, .cryptography:
             self = .infrastructure(error.description)
         }
     }

@@ -79,7 +79,7 @@ struct KeyGenerateCommand: RegistryCommand {
             broker. With `keys.pkcs11` a signing key is made in the token instead, and never leaves it. The first key of a use is active at once; a later one is published at once, also one of another \
             algorithm. To copy the file first, use --pending, and publish the key afterwards.
 
-            Run this command as the broker's user, so that the broker can read the files.
+            Run this command as the broker's user, so that the broker can read the files, or by native-sso-admin.
             """)
 
     enum Target: String, ExpressibleByArgument, CaseIterable {
@@ -104,8 +104,7 @@ struct KeyGenerateCommand: RegistryCommand {
     }
 
     func result(_ registry: Administration) async throws -> Table {
-        let keys = try options.read { $0.keys() }
-        let provider = try keys.provider()
+        let (keys, provider) = try options.keyStore()
         let existing = try await registry.keys().records
         var made: [KeyRecord] = []
         for use in try uses(existing) {

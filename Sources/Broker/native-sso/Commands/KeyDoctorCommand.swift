@@ -12,14 +12,13 @@ struct KeyDoctorCommand: AsyncParsableCommand {
             It is also 3 if the keys belong to another user and cannot be judged. The counts are upper bounds: the \
             database does not record which key made a token.
 
-            Run this command as the broker's user.
+            Run this command as the broker's user, or by native-sso-admin.
             """)
 
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let configuration = try options.read { $0.keys() }
-        let provider = try configuration.provider()
+        let (configuration, provider) = try options.keyStore()
         let (rotation, standard) = try options.read(openingFiles: false) {
             (KeyRotation(reading: $0), $0.tokens().access)
         }

@@ -11,7 +11,8 @@ struct KeyRotateCommand: AsyncParsableCommand {
             later, and removes the old key when nothing that it signed is in use. If nothing is due, it says until when. \
             Each algorithm that signs access tokens takes its own step; an RSA key keeps its size.
 
-            Run it as the broker's user, on a machine whose key files every broker shares, or with keys in a token.
+            Run it as the broker's user or by native-sso-admin, on a machine whose key files every broker shares, or with \
+            keys in a token.
             """)
 
     @Option(help: "Key use.") var use = KeyUse.accessToken
@@ -22,8 +23,7 @@ struct KeyRotateCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let keys = try options.read { $0.keys() }
-        let provider = try keys.provider()
+        let (keys, provider) = try options.keyStore()
         let replica = keys.replica(for: use)
         let rotation = try options.read(openingFiles: false) { KeyRotation(reading: $0) }
         let (records, instant) = try await options.administer { registry in

@@ -89,7 +89,7 @@ extension KeyStepCommand {
     var endsFamilies: Bool { false }
 
     func run() async throws {
-        let provider = try options.read { $0.keys() }.provider()
+        let provider = try options.keyStore().provider
         let removes = Self.step == .remove
         let (rotation, standard) = try options.read(openingFiles: false) {
             (KeyRotation(reading: $0), removes ? $0.tokens().access : 0)
