@@ -27,6 +27,11 @@ struct Cluster: Sendable {
             environment: ["CLUSTER_DIRECTORY": directory], log: log)
     }
 
+    /// Waits until a command succeeds.
+    func until(_ command: String) async throws {
+        _ = try await eventually(command, within: .seconds(120)) { try? await control(command) }
+    }
+
     /// Adds a line to the table that the script prints.
     func tell(_ row: String) throws {
         let file = "\(directory)/table"
