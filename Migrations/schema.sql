@@ -279,48 +279,12 @@ CREATE DOMAIN native_sso.token_generation AS integer
 
 COMMENT ON DOMAIN native_sso.token_generation IS 'A position in a token family, from 1 on.';
 
-CREATE FUNCTION native_sso.announce_end() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF OLD.ended_at IS NULL AND NEW.ended_at IS NOT NULL AND NEW.end_reason NOT IN ('expired', 'idle') THEN
-        INSERT INTO native_sso.ended_session (session_id, ended_at, reason, audiences, recorded_at)
-        SELECT NEW.session_id, NEW.ended_at, NEW.end_reason, array_agg(DISTINCT a.audience), clock_timestamp()
-        FROM native_sso.sso_grant g
-        JOIN native_sso.client c ON c.client_id = g.client_id
-        CROSS JOIN LATERAL unnest(g.audiences || c.audiences) AS a (audience)
-        WHERE g.session_id = NEW.session_id
-        HAVING count(*) > 0
-        ON CONFLICT (session_id) DO NOTHING;
-    END IF;
-    RETURN NULL;
-END
-$$;
-
 CREATE FUNCTION native_sso.announce_registry_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
     PERFORM pg_notify('native_sso_registry', TG_TABLE_NAME);
     RETURN NULL;
-END
-$$;
-
-CREATE FUNCTION native_sso.append_audit_seal(p_month date, p_from bigint, p_until bigint, p_events bigint, p_digest bytea, p_is_removal boolean) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'native_sso', 'pg_temp'
-    AS $$
-DECLARE
-    v_last audit_seal;
-    v_now timestamptz := clock_timestamp();
-BEGIN
-    SELECT * INTO v_last FROM audit_seal s ORDER BY s.number DESC LIMIT 1;
-    INSERT INTO audit_seal VALUES (
-        coalesce(v_last.number, 0) + 1, v_now, p_month, p_from, p_until, p_events, p_digest, p_is_removal,
-        sha256(coalesce(v_last.chain, '') || convert_to(concat_ws('|',
-            coalesce(v_last.number, 0) + 1, (extract(epoch FROM v_now) * 1000000)::bigint, to_char(p_month, 'YYYY-MM'), p_from,
-            p_until, p_events, encode(p_digest, 'hex'), p_is_removal), 'UTF8')),
-        NULL);
 END
 $$;
 
@@ -1707,22 +1671,6 @@ CREATE FUNCTION native_sso.note_used_prefixes() RETURNS void
     WHERE p.used_at IS NULL AND EXISTS (SELECT FROM session l WHERE l.idp_issuer = p.issuer)
 $$;
 
-CREATE FUNCTION native_sso.number_ends() RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'native_sso', 'pg_temp'
-    SET enable_seqscan TO 'off'
-    AS $$
-BEGIN
-    IF EXISTS (SELECT FROM ended_session e WHERE e.position IS NULL)
-        AND pg_try_advisory_xact_lock(7017280452245743467)
-    THEN
-        UPDATE ended_session e SET position = nextval('ended_session_number')
-        WHERE e.session_id IN (SELECT n.session_id FROM ended_session n WHERE n.position IS NULL LIMIT 10000);
-    END IF;
-    RETURN coalesce((SELECT e.position FROM ended_session e WHERE e.position IS NOT NULL ORDER BY e.position DESC LIMIT 1), 0);
-END
-$$;
-
 CREATE FUNCTION native_sso.own_sid(p_session_id uuid) RETURNS bytea
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$ SELECT sha256(convert_to(p_session_id::text, 'UTF8')) $$;
@@ -1748,65 +1696,6 @@ BEGIN
     ON CONFLICT (issuer, device_digest) DO UPDATE SET pinned_keys = coalesce(d.pinned_keys, '{}') || excluded.pinned_keys
     WHERE (d.pinned_keys ->> p_client) IS NULL;
     RETURN (SELECT d.pinned_keys ->> p_client FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device);
-END
-$$;
-
-CREATE FUNCTION native_sso.poll_ended_sessions(p_client text, p_receiver text, p_acknowledged uuid[], p_limit bigint, p_life_seconds bigint) RETURNS TABLE(session_id uuid, ended_at timestamp with time zone, reason text, place bigint)
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'native_sso', 'pg_temp'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    AS $$
-DECLARE
-    v_audiences text[];
-    v_life interval;
-    v_receiver event_receiver;
-    v_acknowledged bigint[];
-    v_last bigint;
-    v_first bigint;
-BEGIN
-    SELECT c.introspects INTO v_audiences FROM client c WHERE c.client_id = p_client AND c.enabled;
-    IF coalesce(v_audiences, '{}') = '{}' THEN
-        RETURN;
-    END IF;
-    v_life := make_interval(secs => least(86400, greatest(
-        p_life_seconds, (SELECT max(c.access_token_seconds) FROM client c)))) + interval '2 minutes';
-    v_last := number_ends();
-    SELECT * INTO v_receiver FROM event_receiver r WHERE r.client_id = p_client AND r.receiver = p_receiver FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        INSERT INTO event_receiver (client_id, receiver) VALUES (p_client, p_receiver)
-        ON CONFLICT (client_id, receiver) DO NOTHING;
-        DELETE FROM event_receiver r WHERE r.client_id = p_client AND r.receiver IN (
-            SELECT o.receiver FROM event_receiver o WHERE o.client_id = p_client AND o.receiver <> p_receiver
-            ORDER BY o.polled_at DESC OFFSET 63);
-        SELECT * INTO v_receiver FROM event_receiver r
-        WHERE r.client_id = p_client AND r.receiver = p_receiver FOR NO KEY UPDATE;
-    END IF;
-    v_acknowledged := ARRAY(
-        SELECT a.position FROM unnest(v_receiver.acknowledged) AS a (position)
-        UNION
-        SELECT e.position FROM ended_session e
-        WHERE e.session_id = ANY (p_acknowledged) AND e.position > v_receiver.position AND e.audiences && v_audiences
-        ORDER BY 1 LIMIT 1000);
-    SELECT e.position INTO v_first FROM ended_session e
-    WHERE e.position > v_receiver.position AND e.recorded_at > now() - v_life AND e.audiences && v_audiences
-        AND e.position <> ALL (v_acknowledged)
-    ORDER BY e.position LIMIT 1;
-    -- Nothing is left up to v_last. Ends that got a position since then are behind it.
-    v_first := coalesce(v_first, greatest(v_last, v_receiver.position) + 1);
-    v_acknowledged := ARRAY(SELECT a.position FROM unnest(v_acknowledged) AS a (position) WHERE a.position >= v_first ORDER BY 1);
-    IF v_acknowledged <> v_receiver.acknowledged OR v_first - 1 > v_receiver.position
-        OR v_receiver.polled_at < now() - interval '1 minute'
-    THEN
-        UPDATE event_receiver r
-        SET position = greatest(r.position, v_first - 1), acknowledged = v_acknowledged, polled_at = now()
-        WHERE r.client_id = p_client AND r.receiver = p_receiver;
-    END IF;
-    RETURN QUERY
-    SELECT e.session_id, e.ended_at::timestamptz, e.reason, e.position FROM ended_session e
-    WHERE e.position >= v_first AND e.recorded_at > now() - v_life AND e.audiences && v_audiences
-        AND e.position <> ALL (v_acknowledged)
-    ORDER BY e.position LIMIT least(p_limit, 1000);
 END
 $$;
 
@@ -2356,71 +2245,6 @@ CREATE FUNCTION native_sso.satisfies_limits(p_iat timestamp with time zone, p_au
         AND (p_auth_time_after IS NULL OR coalesce(p_auth_time > p_auth_time_after, false))
 $$;
 
-CREATE FUNCTION native_sso.seal_audit(p_spacing_seconds bigint) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'native_sso', 'pg_temp'
-    AS $$
-DECLARE
-    v_last audit_seal;
-BEGIN
-    IF NOT try_seal() THEN
-        RETURN false;
-    END IF;
-    SELECT * INTO v_last FROM audit_seal s ORDER BY s.number DESC LIMIT 1;
-    IF v_last.sealed_at > clock_timestamp() - make_interval(secs => p_spacing_seconds) THEN
-        RETURN false;
-    END IF;
-    PERFORM seal_audit_events();
-    RETURN (SELECT max(s.number) FROM audit_seal s) IS DISTINCT FROM v_last.number;
-END
-$$;
-
-CREATE FUNCTION native_sso.seal_audit_events() RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'native_sso', 'pg_temp'
-    AS $$
-DECLARE
-    v_horizon bigint := pg_snapshot_xmin(pg_current_snapshot())::text::bigint;
-    v_last audit_seal;
-    v_from bigint;
-    v_until bigint;
-    v_events bigint;
-    v_month record;
-BEGIN
-    SELECT * INTO v_last FROM audit_seal s ORDER BY s.number DESC LIMIT 1;
-    v_from := coalesce(v_last.until_transaction, 0);
-    IF v_horizon < v_from THEN
-        RAISE EXCEPTION 'the seals of the audit end at transaction %, and this cluster is at % only', v_from, v_horizon
-            USING ERRCODE = 'object_not_in_prerequisite_state',
-            HINT = 'A dump was restored into another cluster. Stop it and raise its counter with pg_resetwal --next-transaction-id.';
-    END IF;
-    WHILE v_from < v_horizon LOOP
-        v_until := CASE WHEN v_last IS NULL THEN v_horizon ELSE least(v_horizon, v_from + 100000) END;
-        v_events := 0;
-        FOR v_month IN
-            SELECT e.month, count(*) AS events, sha256(string_agg(e.digest, ''::bytea ORDER BY e.digest)) AS digest
-            FROM (
-                SELECT date_trunc('month', a.occurred_at AT TIME ZONE 'UTC')::date AS month,
-                    sha256(convert_to(jsonb_build_array(
-                        (extract(epoch FROM a.occurred_at) * 1000000)::bigint, a.kind, a.request_id, a.client_id, a.session_id,
-                        a.grant_id, a.reason, a.actor, a.details, a.trace_id, a.recorded_in)::text, 'UTF8')) AS digest
-                FROM audit_event a WHERE a.recorded_in >= v_from AND a.recorded_in < v_until) e
-            GROUP BY e.month ORDER BY e.month
-        LOOP
-            PERFORM append_audit_seal(v_month.month, v_from, v_until, v_month.events, v_month.digest, false);
-            v_events := v_events + v_month.events;
-        END LOOP;
-        IF v_events = 0 THEN
-            EXIT WHEN v_until = v_horizon AND v_last.sealed_at > clock_timestamp() - interval '1 hour';
-            PERFORM append_audit_seal(
-                date_trunc('month', now() AT TIME ZONE 'UTC')::date, v_from, v_until, 0, sha256(''), false);
-        END IF;
-        v_from := v_until;
-        SELECT * INTO v_last FROM audit_seal s ORDER BY s.number DESC LIMIT 1;
-    END LOOP;
-END
-$$;
-
 CREATE FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -2530,7 +2354,7 @@ COMMENT ON COLUMN native_sso.audit_event.details IS 'More, without secrets.';
 
 COMMENT ON COLUMN native_sso.audit_event.trace_id IS 'trace-id of traceparent (W3C Trace Context), where a trusted proxy sent one.';
 
-COMMENT ON COLUMN native_sso.audit_event.recorded_in IS 'The transaction that recorded it. A seal covers a range of transactions that had all ended.';
+COMMENT ON COLUMN native_sso.audit_event.recorded_in IS 'The transaction that recorded it. A reader follows the audit by it, up to the first transaction that has not ended.';
 
 CREATE TABLE native_sso.sharing_group_member (
     group_id native_sso.identifier NOT NULL,
@@ -2665,41 +2489,21 @@ CREATE FUNCTION native_sso.sweep_audit(p_limit bigint) RETURNS SETOF native_sso.
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET lock_timeout TO '100ms'
-    AS $_$
+    AS $$
 DECLARE
     v_name text;
-    v_month date;
-    v_until bigint;
     v_removed bigint := 0;
 BEGIN
     IF NOT try_sweep() THEN
         RETURN;
     END IF;
-    -- What goes must be sealed first, and the seals remember that it went.
-    IF NOT try_seal() THEN
-        RETURN NEXT ROW (0, 0)::sweep_batch;
-        RETURN;
-    END IF;
-    PERFORM seal_audit_events();
-    v_until := (SELECT s.until_transaction FROM audit_seal s ORDER BY s.number DESC LIMIT 1);
-    FOR v_name, v_month IN
-        SELECT m.relname, to_date(substring(m.relname FROM '\d{4}_\d{2}$'), 'YYYY_MM') FROM dead_audit_month m
-        ORDER BY m.relname LIMIT least(p_limit, 1000)
-    LOOP
-        CONTINUE WHEN EXISTS (
-            SELECT FROM audit_event a
-            WHERE a.occurred_at >= v_month::timestamp AT TIME ZONE 'UTC'
-                AND a.occurred_at < (v_month + interval '1 month') AT TIME ZONE 'UTC'
-                AND a.recorded_in >= v_until);
+    FOR v_name IN SELECT m.relname FROM dead_audit_month m ORDER BY m.relname LIMIT least(p_limit, 1000) LOOP
         EXECUTE format('TRUNCATE %I', v_name);
-        PERFORM append_audit_seal(
-            v_month, v_until, v_until,
-            (SELECT coalesce(sum(s.events), 0) FROM audit_seal s WHERE s.month = v_month AND NOT s.is_removal)::bigint, sha256(''), true);
         v_removed := v_removed + 1;
     END LOOP;
     RETURN NEXT ROW (v_removed, v_removed)::sweep_batch;
 END
-$_$;
+$$;
 
 CREATE FUNCTION native_sso.sweep_devices(p_limit bigint) RETURNS SETOF native_sso.sweep_batch
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2793,7 +2597,6 @@ DECLARE
     v_removed bigint;
     v_codes bigint;
     v_handoffs bigint;
-    v_ends bigint;
 BEGIN
     IF NOT try_sweep() THEN
         RETURN;
@@ -2817,16 +2620,7 @@ BEGIN
         DELETE FROM web_handoff h USING dead WHERE h.code = dead.code RETURNING 1
     )
     SELECT count(*) INTO v_handoffs FROM gone;
-    WITH dead AS (
-        SELECT e.session_id FROM dead_ended_session e ORDER BY e.recorded_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
-    ), gone AS (
-        DELETE FROM ended_session e USING dead WHERE e.session_id = dead.session_id RETURNING 1
-    )
-    SELECT count(*) INTO v_ends FROM gone;
-    DELETE FROM event_receiver r USING dead_event_receiver dead
-    WHERE r.client_id = dead.client_id AND r.receiver = dead.receiver;
-    RETURN NEXT ROW (
-        greatest(v_removed, v_codes, v_handoffs, v_ends), v_removed + v_codes + v_handoffs + v_ends)::sweep_batch;
+    RETURN NEXT ROW (greatest(v_removed, v_codes, v_handoffs), v_removed + v_codes + v_handoffs)::sweep_batch;
 END
 $$;
 
@@ -2873,14 +2667,6 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.tag_audit_seal(p_number bigint, p_tag bytea) RETURNS void
-    LANGUAGE sql SECURITY DEFINER
-    SET search_path TO 'native_sso', 'pg_temp'
-    AS $$
-    UPDATE audit_seal s SET tag = p_tag
-    WHERE s.number = p_number AND s.tag IS NULL AND s.sealed_at > now() - interval '1 hour'
-$$;
-
 CREATE FUNCTION native_sso.touch_sessions(p_session_ids uuid[], p_devices bytea[], p_now timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -2898,10 +2684,6 @@ BEGIN
     WHERE l.ctid = k.at AND l.session_id = k.session_id;
 END
 $$;
-
-CREATE FUNCTION native_sso.try_seal() RETURNS boolean
-    LANGUAGE sql
-    AS $$SELECT pg_try_advisory_xact_lock(7017280452245743466)$$;
 
 CREATE FUNCTION native_sso.try_sweep() RETURNS boolean
     LANGUAGE sql
@@ -2987,41 +2769,6 @@ CREATE TABLE native_sso.audit_event_default (
     trace_id uuid,
     recorded_in bigint DEFAULT ((pg_current_xact_id())::text)::bigint NOT NULL
 );
-
-CREATE TABLE native_sso.audit_seal (
-    number bigint NOT NULL,
-    sealed_at timestamp with time zone NOT NULL,
-    month date NOT NULL,
-    from_transaction bigint NOT NULL,
-    until_transaction bigint NOT NULL,
-    events bigint NOT NULL,
-    digest bytea NOT NULL,
-    is_removal boolean NOT NULL,
-    chain bytea NOT NULL,
-    tag bytea
-);
-
-COMMENT ON TABLE native_sso.audit_seal IS 'The chain of seals over the audit. A seal covers the events of one month that a range of transactions recorded.';
-
-COMMENT ON COLUMN native_sso.audit_seal.number IS 'From 1, without gaps.';
-
-COMMENT ON COLUMN native_sso.audit_seal.sealed_at IS 'When it was made.';
-
-COMMENT ON COLUMN native_sso.audit_seal.month IS 'The first day of the month, in UTC.';
-
-COMMENT ON COLUMN native_sso.audit_seal.from_transaction IS 'The first transaction. Where the previous seal''s range ends, or the same range for a second month.';
-
-COMMENT ON COLUMN native_sso.audit_seal.until_transaction IS 'The first transaction after the range.';
-
-COMMENT ON COLUMN native_sso.audit_seal.events IS 'How many events it covers. Of a removal: how many were removed.';
-
-COMMENT ON COLUMN native_sso.audit_seal.digest IS 'SHA-256 of the sorted SHA-256 digests of the events.';
-
-COMMENT ON COLUMN native_sso.audit_seal.is_removal IS 'Retention removed the events of the month, which the earlier seals of the month cover.';
-
-COMMENT ON COLUMN native_sso.audit_seal.chain IS 'SHA-256 of the previous seal''s chain and the other columns.';
-
-COMMENT ON COLUMN native_sso.audit_seal.tag IS 'HMAC under the brokers'' device key over number and chain; NULL: no broker has tagged it yet.';
 
 CREATE TABLE native_sso.broker_count (
     broker_id uuid NOT NULL,
@@ -3280,63 +3027,6 @@ CREATE VIEW native_sso.dead_device AS
              JOIN native_sso.session l USING (session_id))
           WHERE (((g.device_digest)::bytea = (d.device_digest)::bytea) AND (g.jkt IS NOT NULL) AND (NOT (GREATEST(l.expires_at, l.ended_at) < ( SELECT native_sso.sweep_limit() AS sweep_limit))))))));
 
-CREATE TABLE native_sso.ended_session (
-    session_id uuid NOT NULL,
-    ended_at timestamp(0) with time zone NOT NULL,
-    reason text NOT NULL,
-    audiences text[] NOT NULL,
-    recorded_at timestamp with time zone NOT NULL,
-    "position" bigint
-);
-
-COMMENT ON TABLE native_sso.ended_session IS 'The ends of which resource servers learn. A row goes by the sweep, once no access token of the session can be alive.';
-
-COMMENT ON COLUMN native_sso.ended_session.session_id IS 'The session; session_id of its access tokens.';
-
-COMMENT ON COLUMN native_sso.ended_session.ended_at IS 'When it ended.';
-
-COMMENT ON COLUMN native_sso.ended_session.reason IS 'What ended it, as in end_reason of the session.';
-
-COMMENT ON COLUMN native_sso.ended_session.audiences IS 'Every aud that an access token of the session may have.';
-
-COMMENT ON COLUMN native_sso.ended_session.recorded_at IS 'When the row was made.';
-
-COMMENT ON COLUMN native_sso.ended_session."position" IS 'The order in which receivers get it, given after the commit, so that no receiver passes over a row that commits late; NULL: not yet given.';
-
-CREATE VIEW native_sso.dead_ended_session AS
- SELECT e.session_id,
-    e.recorded_at
-   FROM native_sso.ended_session e
-  WHERE (e.recorded_at < (now() - '25:00:00'::interval));
-
-CREATE TABLE native_sso.event_receiver (
-    client_id native_sso.identifier NOT NULL,
-    receiver text NOT NULL COLLATE pg_catalog."C",
-    "position" bigint DEFAULT 0 NOT NULL,
-    acknowledged bigint[] DEFAULT '{}'::bigint[] NOT NULL,
-    polled_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT event_receiver_receiver_check CHECK ((octet_length(receiver) <= 64))
-)
-WITH (fillfactor='50');
-
-COMMENT ON TABLE native_sso.event_receiver IS 'How far each process of a resource server has come.';
-
-COMMENT ON COLUMN native_sso.event_receiver.client_id IS 'The resource server.';
-
-COMMENT ON COLUMN native_sso.event_receiver.receiver IS 'The name that the process gave itself; empty: it gave none.';
-
-COMMENT ON COLUMN native_sso.event_receiver."position" IS 'It has acknowledged every end up to here.';
-
-COMMENT ON COLUMN native_sso.event_receiver.acknowledged IS 'The ends behind position that it has acknowledged before others.';
-
-COMMENT ON COLUMN native_sso.event_receiver.polled_at IS 'When it polled last, within a minute.';
-
-CREATE VIEW native_sso.dead_event_receiver AS
- SELECT r.client_id,
-    r.receiver
-   FROM native_sso.event_receiver r
-  WHERE (r.polled_at < (now() - '25:00:00'::interval));
-
 CREATE VIEW native_sso.dead_grant AS
  SELECT g.grant_id,
     g.revoked_at
@@ -3412,13 +3102,6 @@ CREATE VIEW native_sso.dead_web_handoff AS
     h.expires_at
    FROM native_sso.web_handoff h
   WHERE (h.expires_at < (now() - '01:00:00'::interval));
-
-CREATE SEQUENCE native_sso.ended_session_number
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
 
 CREATE TABLE native_sso.idp_key (
     issuer text NOT NULL COLLATE pg_catalog."C",
@@ -3639,9 +3322,6 @@ COMMENT ON COLUMN native_sso.sweep.after_device IS 'The digest of that device.';
 
 ALTER TABLE ONLY native_sso.audit_event ATTACH PARTITION native_sso.audit_event_default DEFAULT;
 
-ALTER TABLE ONLY native_sso.audit_seal
-    ADD CONSTRAINT audit_seal_pkey PRIMARY KEY (number);
-
 ALTER TABLE ONLY native_sso.broker_count
     ADD CONSTRAINT broker_count_pkey PRIMARY KEY (broker_id);
 
@@ -3662,12 +3342,6 @@ ALTER TABLE ONLY native_sso.database_acceptance
 
 ALTER TABLE ONLY native_sso.device
     ADD CONSTRAINT device_pkey PRIMARY KEY (issuer, device_digest);
-
-ALTER TABLE ONLY native_sso.ended_session
-    ADD CONSTRAINT ended_session_pkey PRIMARY KEY (session_id);
-
-ALTER TABLE ONLY native_sso.event_receiver
-    ADD CONSTRAINT event_receiver_pkey PRIMARY KEY (client_id, receiver);
 
 ALTER TABLE ONLY native_sso.general_end
     ADD CONSTRAINT general_end_pkey PRIMARY KEY (only_row);
@@ -3745,12 +3419,6 @@ CREATE INDEX audit_event_default_request_id_idx ON native_sso.audit_event_defaul
 
 CREATE UNIQUE INDEX client_key_material ON native_sso.client_key USING btree (client_id, md5((((((((((((public_jwk ->> 'kty'::text) || ' '::text) || COALESCE((public_jwk ->> 'crv'::text), ''::text)) || ' '::text) || COALESCE((public_jwk ->> 'x'::text), ''::text)) || ' '::text) || COALESCE((public_jwk ->> 'y'::text), ''::text)) || ' '::text) || COALESCE((public_jwk ->> 'n'::text), ''::text)) || ' '::text) || COALESCE((public_jwk ->> 'e'::text), ''::text))));
 
-CREATE INDEX ended_session_age ON native_sso.ended_session USING btree (recorded_at);
-
-CREATE UNIQUE INDEX ended_session_position ON native_sso.ended_session USING btree ("position");
-
-CREATE INDEX ended_session_unnumbered ON native_sso.ended_session USING btree (session_id) WHERE ("position" IS NULL);
-
 CREATE INDEX relayed_code_answer ON native_sso.relayed_code USING btree (valid_until) WHERE (answer IS NOT NULL);
 
 CREATE INDEX relayed_code_expiry ON native_sso.relayed_code USING btree (expires_at);
@@ -3801,11 +3469,7 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.signing_k
 
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.suspended_provider FOR EACH STATEMENT EXECUTE FUNCTION native_sso.announce_registry_change();
 
-CREATE TRIGGER announce_end AFTER UPDATE OF ended_at ON native_sso.session FOR EACH ROW EXECUTE FUNCTION native_sso.announce_end();
-
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE ON native_sso.audit_event FOR EACH ROW EXECUTE FUNCTION native_sso.refuse_change('the audit is append only');
-
-CREATE TRIGGER append_only BEFORE DELETE ON native_sso.audit_seal FOR EACH ROW EXECUTE FUNCTION native_sso.refuse_change('the audit is append only');
 
 CREATE TRIGGER count BEFORE INSERT OR DELETE OR UPDATE ON native_sso.client FOR EACH STATEMENT EXECUTE FUNCTION native_sso.count_registry_change();
 
@@ -3831,16 +3495,11 @@ CREATE TRIGGER revoked_is_for_ever BEFORE UPDATE ON native_sso.idp_key FOR EACH 
 
 CREATE TRIGGER stays BEFORE DELETE OR TRUNCATE ON native_sso.general_end FOR EACH STATEMENT EXECUTE FUNCTION native_sso.refuse_change('the general end is never taken back');
 
-CREATE TRIGGER tag_once BEFORE UPDATE ON native_sso.audit_seal FOR EACH ROW WHEN (((old.tag IS NOT NULL) OR (((((((((new.number IS DISTINCT FROM old.number) OR (new.sealed_at IS DISTINCT FROM old.sealed_at)) OR (new.month IS DISTINCT FROM old.month)) OR (new.from_transaction IS DISTINCT FROM old.from_transaction)) OR (new.until_transaction IS DISTINCT FROM old.until_transaction)) OR (new.events IS DISTINCT FROM old.events)) OR (new.digest IS DISTINCT FROM old.digest)) OR (new.is_removal IS DISTINCT FROM old.is_removal)) OR (new.chain IS DISTINCT FROM old.chain)))) EXECUTE FUNCTION native_sso.refuse_change('a seal gets its tag once, and nothing else in it changes');
-
 ALTER TABLE ONLY native_sso.client_key
     ADD CONSTRAINT client_key_client_id_authentication_fkey FOREIGN KEY (client_id, authentication) REFERENCES native_sso.client(client_id, authentication) ON DELETE CASCADE;
 
 ALTER TABLE ONLY native_sso.client_secret
     ADD CONSTRAINT client_secret_client_id_authentication_fkey FOREIGN KEY (client_id, authentication) REFERENCES native_sso.client(client_id, authentication) ON DELETE CASCADE;
-
-ALTER TABLE ONLY native_sso.event_receiver
-    ADD CONSTRAINT event_receiver_client_id_fkey FOREIGN KEY (client_id) REFERENCES native_sso.client(client_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY native_sso.sharing_group_member
     ADD CONSTRAINT sharing_group_member_client_id_fkey FOREIGN KEY (client_id) REFERENCES native_sso.client(client_id) ON DELETE CASCADE;
@@ -3857,12 +3516,9 @@ ALTER TABLE ONLY native_sso.sso_grant
 GRANT USAGE ON SCHEMA native_sso TO native_sso_broker;
 GRANT USAGE ON SCHEMA native_sso TO native_sso_registrar;
 GRANT USAGE ON SCHEMA native_sso TO native_sso_support;
-
-REVOKE ALL ON FUNCTION native_sso.announce_end() FROM PUBLIC;
+GRANT USAGE ON SCHEMA native_sso TO native_sso_audit;
 
 REVOKE ALL ON FUNCTION native_sso.announce_registry_change() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION native_sso.append_audit_seal(p_month date, p_from bigint, p_until bigint, p_events bigint, p_digest bytea, p_is_removal boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.are_in_group(p_issuer text, p_group text, p_clients text[]) FROM PUBLIC;
 
@@ -3955,17 +3611,11 @@ GRANT ALL ON FUNCTION native_sso.mark_unanswered(p_grant_id uuid, p_generation i
 
 REVOKE ALL ON FUNCTION native_sso.note_used_prefixes() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.number_ends() FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.number_ends() TO native_sso_broker;
-
 REVOKE ALL ON FUNCTION native_sso.own_sid(p_session_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.pin_is_free(p_issuer text, p_device bytea, p_client text, p_jkt text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.pin_key(p_issuer text, p_device bytea, p_client text, p_jkt text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION native_sso.poll_ended_sessions(p_client text, p_receiver text, p_acknowledged uuid[], p_limit bigint, p_life_seconds bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.poll_ended_sessions(p_client text, p_receiver text, p_acknowledged uuid[], p_limit bigint, p_life_seconds bigint) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.prepare_audit_partitions() FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.prepare_audit_partitions() TO native_sso_broker;
@@ -4009,11 +3659,6 @@ GRANT ALL ON FUNCTION native_sso.revoke_own_grant(p_request_id uuid, p_client te
 
 REVOKE ALL ON FUNCTION native_sso.satisfies_limits(p_iat timestamp with time zone, p_auth_time timestamp with time zone, p_iat_after timestamp with time zone, p_auth_time_after timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.seal_audit(p_spacing_seconds bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.seal_audit(p_spacing_seconds bigint) TO native_sso_broker;
-
-REVOKE ALL ON FUNCTION native_sso.seal_audit_events() FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint) TO native_sso_broker;
 
@@ -4029,6 +3674,8 @@ REVOKE ALL ON FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer 
 GRANT ALL ON FUNCTION native_sso.support_end_sessions(p_why text, p_idp_issuer text, p_subject text, p_on_device_of uuid, p_actor text, p_same_login_may_return boolean, p_request_id uuid) TO native_sso_support;
 
 GRANT SELECT ON TABLE native_sso.sharing_group_member TO native_sso_broker;
+
+GRANT SELECT ON TABLE native_sso.audit_line TO native_sso_audit;
 
 REVOKE ALL ON FUNCTION native_sso.support_explain_request(p_why text, p_request_id uuid, p_actor text) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.support_explain_request(p_why text, p_request_id uuid, p_actor text) TO native_sso_support;
@@ -4058,12 +3705,7 @@ GRANT ALL ON FUNCTION native_sso.sweep_proofs(p_limit bigint) TO native_sso_brok
 REVOKE ALL ON FUNCTION native_sso.sweep_sessions(p_limit bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.sweep_sessions(p_limit bigint) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.tag_audit_seal(p_number bigint, p_tag bytea) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.tag_audit_seal(p_number bigint, p_tag bytea) TO native_sso_broker;
-
 REVOKE ALL ON FUNCTION native_sso.touch_sessions(p_session_ids uuid[], p_devices bytea[], p_now timestamp with time zone) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION native_sso.try_seal() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.try_sweep() FROM PUBLIC;
 
@@ -4077,8 +3719,6 @@ REVOKE ALL ON FUNCTION native_sso.use_dpop_proof(p_digest bytea, p_seconds bigin
 REVOKE ALL ON FUNCTION native_sso.used_assertions(p_shown native_sso.shown[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.used_proofs(p_shown native_sso.shown[], p_assertion_used bigint[]) FROM PUBLIC;
-
-GRANT SELECT ON TABLE native_sso.audit_seal TO native_sso_broker;
 
 GRANT SELECT ON TABLE native_sso.client TO native_sso_broker;
 

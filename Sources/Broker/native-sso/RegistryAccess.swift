@@ -30,9 +30,8 @@ extension Configuration.Database {
     /// - Parameters:
     ///   - wait: How long to wait for a connection.
     ///   - patience: For one statement.
-    ///   - refusesOlderState: Whether a database that went back is refused.
     func administer<Value: Sendable>(
-        within wait: Duration, patience: Duration = .seconds(30), refusesOlderState: Bool = true,
+        within wait: Duration, patience: Duration = .seconds(30),
         _ body: (Administration) async throws -> Value
     ) async throws -> Value {
         var connection = try connection(pool: 1)
@@ -41,7 +40,6 @@ extension Configuration.Database {
         connection.lockTimeout = .seconds(10)
         connection.statementTimeout = patience * 2
         connection.queueWait = .seconds(5)
-        connection.refusesOlderState = refusesOlderState
         let failure = ConnectionFailure()
         let pool = ConnectionPool(connection) { failure.note($0) }
         let result: Result<Value, any Error>

@@ -114,6 +114,7 @@ package struct BrokerConfiguration: Sendable {
         database:
           url: "\(database)"
           password_file: "\(directory)/database-password"
+          state_directory: "\(directory)/state"
         \(pool.map { "  pool: \($0)" } ?? "")
         keys: { \(signer.map { "signer: { socket: \($0) }" } ?? "directory: \"\(directory)/keys\"") }
         identity_providers:

@@ -63,9 +63,7 @@ package final class Installation: Sendable {
             directory.map { URL(filePath: $0) }
             ?? FileManager.default.temporaryDirectory.appending(
                 path: "native-sso-test-\(Unguessable.make().prefix(12))")
-        try FileManager.default.createDirectory(
-            at: self.directory.appending(path: "keys"), withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700])
+        for name in ["keys", "state"] { _ = try make(name) }
         try write(cluster.password, to: "database-password")
         for case .file(let keys) in configuration.providers.map(\.keys) {
             try write(String(decoding: try TestKey.document(keys), as: UTF8.self), to: "key-set.json")
@@ -117,6 +115,14 @@ package final class Installation: Sendable {
 
     /// The path of a file of the installation.
     package func file(_ name: String) -> String { directory.appending(path: name).path }
+
+    /// Makes a directory that only this user may enter.
+    private func make(_ name: String) throws -> URL {
+        let made = directory.appending(path: name)
+        try FileManager.default.createDirectory(
+            at: made, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        return made
+    }
 
     /// Writes a file that only this user reads.
     package func write(_ text: String, to name: String) throws { try write(Data(text.utf8), to: name) }
@@ -184,10 +190,11 @@ package final class Installation: Sendable {
             change(&configuration)
             try write(configuration, name, user: serviceRole)
         }
+        let state = try make("state/\(name)")
         return try Broker(
             configuration: directory.appending(path: "\(change == nil ? Self.service : name).yaml"),
             log: directory.appending(path: "\(name).log"), ports: ports,
-            environment: environment)
+            environment: ["NATIVE_SSO_DATABASE_STATE_DIRECTORY": state.path].merging(environment) { $1 })
     }
 
     /// Runs `body` with a broker that is ready, and stops the broker afterwards, whatever happened.

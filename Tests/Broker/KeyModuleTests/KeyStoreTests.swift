@@ -1,3 +1,4 @@
+import JOSE
 import KeyModule
 import NativeSSO
 import Testing

@@ -21,7 +21,7 @@ import Testing
                 words.append(String(part))
             }
         }
-        return Array(words.prefix { $0 != ">" })
+        return Array(words.prefix { $0 != ">" && $0 != ">>" })
     }
 
     /// What the operators of `NativeSSOProcessTests/Transcripts` type, as ``CommandPath`` reads it.

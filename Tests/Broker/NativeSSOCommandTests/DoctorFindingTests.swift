@@ -27,7 +27,7 @@ import Testing
         #expect(state("database.standbys", in: facts.findings(pool: 8)) == expected)
     }
 
-    @Test(arguments: [(11, Finding.State.warning), (12, .ok), (-1, .ok)] as [(Int64, Finding.State)])
+    @Test(arguments: [(12, Finding.State.warning), (13, .ok), (-1, .ok)] as [(Int64, Finding.State)])
     func connections(limit: Int64, expected: Finding.State) {
         var facts = DatabaseFacts()
         facts.connectionLimit = limit

@@ -27,7 +27,8 @@ struct ConfigurationCommandTests {
         ["scope", "list"], ["session", "list"], ["grant", "list", "--client", "app1"],
         ["device", "show", String(repeating: "ab", count: 32), "--issuer", "https://idp.example.com"],
         ["account", "list"], ["idp-key", "list", "--issuer", "https://idp.example.com"], ["subject-prefix", "list"],
-        ["retention", "show"], ["sweep"], ["audit", "list"], ["database", "accept"], ["migrate", "status"],
+        ["retention", "show"], ["sweep"], ["audit", "list"], ["database", "accept", "--sessions", "end"],
+        ["migrate", "status"],
         ["migrate", "verify"], ["registry", "export"], ["idp", "list"],
     ]
 

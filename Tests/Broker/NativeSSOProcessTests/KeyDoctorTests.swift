@@ -155,7 +155,8 @@ struct KeyDoctorTests {
     @Test func `the unit of the timer takes a step that is due, and says what it waits for`() async throws {
         let unit = try String(
             contentsOf: Checkout.root.appending(path: "deploy/packaging/native-sso-rotate.service"), encoding: .utf8)
-        let start = try #require(unit.split(separator: "\n").first { $0.hasPrefix("ExecStart=/usr/bin/native-sso ") })
+        let start = try #require(
+            unit.split(separator: "\n").first { $0.hasPrefix("ExecStart=/usr/sbin/native-sso-admin ") })
         let arguments = start.split(separator: " ").dropFirst().map(String.init)
         try await Installation.withSchema { installation in
             let early = try await installation.run(arguments)

@@ -20,7 +20,7 @@ struct SessionCommandTests {
                     source_client_id, created_at, expires_at, last_used_at)
                 VALUES ('00000000-0000-7000-8000-00000000000\(index)', '\(Self.issuer)',
                     sha256('sid-\(index)'), '\(Self.issuer)', sha256('idp-\(index)'), 'user',
-                    sha256('\(index)'), 'app1', now(), now() + interval '1 day', now());
+                    sha256('\(index)'), 'app1', date_trunc('second', now()), now() + interval '1 day', now());
                 INSERT INTO native_sso.sso_grant (grant_id, session_id, client_id, source_client_id, device_digest,
                     generation, rotated_at, scope, audiences, amr, created_at, expires_at)
                 VALUES ('10000000-0000-7000-8000-00000000000\(index)', '00000000-0000-7000-8000-00000000000\(index)', 'app2',

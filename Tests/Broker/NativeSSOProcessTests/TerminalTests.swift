@@ -172,7 +172,7 @@ struct TerminalTests {
             // A lock keeps the end waiting until the progress was seen.
             let session = try installation.session()
             try await session.rows("BEGIN; SELECT FROM native_sso.session FOR UPDATE")
-            let arguments = ["session", "end", "--all", "--execute", "--reason", "test"]
+            let arguments = ["session", "end", "--sub", "user", "--execute", "--reason", "test"]
             let ending = try start(arguments, installation, file: "progress")
             _ = try await eventually("progress", every: .milliseconds(50)) {
                 let shown = try? String(contentsOfFile: installation.file("progress"), encoding: .utf8)

@@ -108,6 +108,23 @@ struct AuditExportTests {
         }
     }
 
+    /// Transactions that recorded nothing were lost by a failover, and others use their numbers.
+    @Test("A number that was passed on another server is read again")
+    func anotherServer() async throws {
+        try await TestDatabase.withFixture { database in
+            var cursor = AuditCursor()
+            _ = try await database.superuser.query(ExportSQL.record, [.textArray(["first"])])
+            _ = try await Self.read(until: ["first"], &cursor, database.superuser)
+            let last = try await database.run(ExportSQL.last, [])[0].int64(0)
+            for _ in 0..<3 { try await database.run(ExportSQL.pass, []) }
+            _ = try await Administration(pool: database.superuser).audit(&cursor)
+            try await database.run(ExportSQL.recordIn, [.int64(last + 1)])
+            cursor.server = 1
+            let again = try await Self.read(until: ["anew"], &cursor, database.superuser)
+            #expect(again.gaps.isEmpty && again.kinds == ["anew"])
+        }
+    }
+
     @Test("The role reads the audit, and may do nothing else")
     func role() async throws {
         try await TestDatabase.withFixture { database in
@@ -139,6 +156,12 @@ private enum ExportSQL {
         INSERT INTO native_sso.audit_event (occurred_at, kind)
         SELECT now(), kind FROM unnest($1::text[]) WITH ORDINALITY AS event (kind, number) ORDER BY number
         """)
+    static let last = Statement("SELECT max(recorded_in) FROM native_sso.audit_event")
+    /// Uses a number up.
+    static let pass = Statement("SELECT pg_current_xact_id()::text")
+    /// $1 the transaction.
+    static let recordIn = Statement(
+        "INSERT INTO native_sso.audit_event (occurred_at, kind, recorded_in) VALUES (now(), 'anew', $1)")
     static let addOldMonth = [
         Statement(
             """

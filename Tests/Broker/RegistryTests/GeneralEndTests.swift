@@ -192,7 +192,8 @@ private enum GeneralEndSQL {
         "UPDATE native_sso.general_end SET began_until = date_trunc('second', clock_timestamp())")
     /// Returns in the second after the end.
     static let nextSecond = Statement(
-        "SELECT pg_sleep(extract(epoch FROM (began_until + interval '1 second') - clock_timestamp())) FROM native_sso.general_end")
+        "SELECT pg_sleep(extract(epoch FROM (began_until + interval '1 second') - clock_timestamp())) FROM native_sso.general_end"
+    )
     static let ahead = Statement("UPDATE native_sso.web_handoff SET issued_at = now() + interval '1 hour'")
     static let delete = Statement("DELETE FROM native_sso.general_end")
     static let truncate = Statement("TRUNCATE native_sso.general_end")

@@ -98,7 +98,7 @@ extension Fixture {
     static let tables = [
         "client", "client_key", "client_secret", "scope", "sharing_group", "sharing_group_member", "session", "device",
         "sso_grant", "relayed_code", "used_proof", "signing_key", "schema_migration", "subject_logout", "retention",
-        "database_acceptance", "subject_prefix", "registry_serial", "web_handoff", "suspended_provider",
+        "database_acceptance", "subject_prefix", "registry_serial", "web_handoff", "suspended_provider", "general_end",
     ]
 
     /// The reason that the log has for a request; waits until it is written.

@@ -133,8 +133,7 @@ final class Fixture: Sendable {
         at port: UInt16, tls: (certificate: String, key: String)? = nil
     ) -> [String: String] {
         let settings = [
-            "LISTEN": "127.0.0.1:\(port)", "REVOKE": "true", "INTROSPECT": "true", "EVENTS": "true",
-            "SECURITY_EVENTS": "true",
+            "LISTEN": "127.0.0.1:\(port)", "REVOKE": "true", "INTROSPECT": "true", "SECURITY_EVENTS": "true",
             "GLOBAL_TOKEN_REVOCATION": "true", "TLS_CERTIFICATE": tls?.certificate, "TLS_KEY": tls?.key,
         ].compactMapValues(\.self)
         return Dictionary(uniqueKeysWithValues: settings.map { ("NATIVE_SSO_BACKCHANNEL_" + $0, $1) })

@@ -77,21 +77,20 @@ enum Endpoint: String, CaseIterable {
     case introspect
     case securityEvents = "security-events"
     case globalTokenRevocation = "global-token-revocation"
-    case events
 
     /// The backchannel listener is in clear, or over TLS in HTTP/2; one server answers both of its paths.
     var transports: [Transport] {
         switch self {
         case .token: Transport.allCases
         case .revoke: [.clear, .http2]
-        case .introspect, .events, .securityEvents, .globalTokenRevocation: [.clear]
+        case .introspect, .securityEvents, .globalTokenRevocation: [.clear]
         }
     }
 
     /// The body of the answer to a good form; `nil` where it depends on the request. RFC 7009 §2.2, RFC 7662 §2.2.
     var answer: String? {
         switch self {
-        case .token, .events, .securityEvents, .globalTokenRevocation: nil
+        case .token, .securityEvents, .globalTokenRevocation: nil
         case .revoke: "{}"
         case .introspect: #"{"active":false}"#
         }

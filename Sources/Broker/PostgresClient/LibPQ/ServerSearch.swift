@@ -63,6 +63,8 @@ final class ServerSearch: Sendable {
         while true {
             let (first, isClosed) = monitor.withLock { ($0.preferredAddress, $0.isClosed) }
             guard !isClosed else { return nil }
+            // Says more than what the other servers of the round say, such as standbys.
+            var wentBackwards = false
             for offset in connector.addresses.indices where !monitor.withLock({ $0.isClosed }) {
                 let index = (first + offset) % connector.addresses.count
                 let address = connector.addresses[index]
@@ -76,8 +78,12 @@ final class ServerSearch: Sendable {
                     }
                     return (connection, address)
                 } catch {
+                    if error.reason == .databaseWentBackwards { wentBackwards = true }
                     monitor.withLock { state in
-                        state.failure = error.reason == .deadlineExceeded ? .connectFailed : error.reason
+                        state.failure =
+                            wentBackwards
+                            ? .databaseWentBackwards
+                            : error.reason == .deadlineExceeded ? .connectFailed : error.reason
                         state.statistics.connectFailuresTotal += 1
                     }
                     report(error)

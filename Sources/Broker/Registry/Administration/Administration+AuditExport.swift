@@ -22,6 +22,8 @@ package struct AuditCursor: Sendable {
     fileprivate var from: Int64
     /// The last event that was read. It must stay where it is.
     fileprivate var last: AuditMark?
+    /// When the server that was read was started. Another one may have lost transactions, and have used their numbers anew.
+    var server: Int64?
     /// Nothing older is due.
     fileprivate var since: PostgresTimestamp?
     /// How many transactions the next page may cover, so that a page needs few rows of a large audit.
@@ -51,6 +53,14 @@ package struct AuditCursor: Sendable {
             from = min(until, horizon)
             span = min(span * 2, 1 << 40)
         }
+    }
+
+    /// - Returns: Whether the page is of another server than the last one. What comes after the last event is read again.
+    fileprivate mutating func meets(_ server: Int64) -> Bool {
+        defer { self.server = server }
+        guard let before = self.server, before != server else { return false }
+        from = last?.transaction ?? 0
+        return true
     }
 
     fileprivate mutating func passRetention() -> AuditGap? {
@@ -109,6 +119,7 @@ extension Administration {
                 cursor.since.map { .timestamp($0.microseconds) } ?? .null, .int64(limit),
             ], AuditExportStatements.row)
         guard let state = found.first else { return AuditPage(isLast: true) }
+        if cursor.meets(state.server) { return AuditPage(isLast: false) }
         if state.isMissing || state.horizon < cursor.from {
             return AuditPage(gap: cursor.beginAgain(), isLast: false)
         }
@@ -122,12 +133,13 @@ extension Administration {
 
 enum AuditExportStatements {
     /// $1 first transaction, $2 the first after those of the page, $3 to $6 the last event that was read: transaction,
-    /// partition, row and time; $7 oldest time, $8 limit. At least one row, with three columns of state: the first
+    /// partition, row and time; $7 oldest time, $8 limit. At least one row, with four columns of state: the first
     /// transaction that may still record something; whether retention removed the last event, whose month is then empty
-    /// and over for 30 days; and whether the last event is missing for another reason.
+    /// and over for 30 days; whether the last event is missing for another reason; and when the server was started.
     static let page = Statement(
         """
-        SELECT a.*, a.place::text, s.horizon, NOT s.is_there AND s.is_over, NOT s.is_there AND NOT s.is_over
+        SELECT a.*, a.place::text, s.horizon, NOT s.is_there AND s.is_over, NOT s.is_there AND NOT s.is_over,
+            (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint
         FROM (
             SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS horizon,
                 $3::bigint IS NULL OR EXISTS (
@@ -151,12 +163,13 @@ enum AuditExportStatements {
         ORDER BY a.recorded_in, a.partition, a.place
         """)
 
-    typealias StatedRecord = (record: AuditRecord?, horizon: Int64, isRemoved: Bool, isMissing: Bool)
+    typealias StatedRecord = (record: AuditRecord?, horizon: Int64, isRemoved: Bool, isMissing: Bool, server: Int64)
 
     static func row(_ row: Row) throws -> StatedRecord {
         (
             record: try row.isNull(0) ? nil : try AuditListStatements.record(row), horizon: try row.int64(18),
-            isRemoved: try row.bool(19), isMissing: try row.bool(20)
+            isRemoved: try row.bool(19), isMissing: try row.bool(20),
+            server: try row.int64(21)
         )
     }
 }

@@ -2,7 +2,8 @@ package import NativeSSO
 import PostgresClient
 
 extension Administration {
-    /// When the database last recorded something. If it is a restored one, what came later is missing.
+    /// When a broker last counted in the database, and a later event of the audit. If it is a restored one, what came later
+    /// is missing.
     package func lastRecord() async throws(AdministrationError) -> UnixTime? {
         try await rows(DatabaseStatements.lastRecord) { try $0.optionalInstant(0) }.first ?? nil
     }
@@ -36,8 +37,10 @@ extension Administration {
 private enum DatabaseStatements {
     static let lastRecord = Statement(
         """
-        SELECT greatest((SELECT max(counted_at) FROM native_sso.broker_count),
-            (SELECT max(occurred_at) FROM native_sso.audit_event))
+        SELECT greatest(c.counted_at, (
+            SELECT max(a.occurred_at) FROM native_sso.audit_event a
+            WHERE a.occurred_at > greatest(c.counted_at, now() - interval '30 days')))
+        FROM (SELECT max(counted_at) AS counted_at FROM native_sso.broker_count) AS c
         """)
     /// $1 whether the same login may return.
     static let endEverything = Statement(

@@ -88,9 +88,7 @@ enum CommandExamples {
             "native-sso audit export --follow --position /var/lib/audit-copy/position >> audit.jsonl",
         ],
         "audit tail": ["native-sso audit tail --kind exchange_refused"],
-        "audit verify": ["native-sso audit verify"],
-        "audit checkpoint": ["native-sso audit checkpoint > checkpoint.json"],
-        "database accept": ["native-sso database accept --execute --reason 'restored from backup'"],
+        "database accept": ["native-sso database accept --sessions end --execute --reason 'restored to 09:30'"],
         "explain": ["native-sso explain --from app1 --to app2"],
     ]
 

@@ -45,8 +45,7 @@ struct AuditFollowing: Sendable {
 
     private func follow() async throws {
         do {
-            // The position tells when the database went back.
-            try await database.administer(within: .seconds(5), refusesOlderState: false) { try await follow($0) }
+            try await database.administer(within: .seconds(5)) { try await follow($0) }
         } catch AdministrationError.database(.server(let state, _, _)) where state.code == "42501" {
             throw CommandFailure.infrastructure(
                 "the database user may not read the audit: give the connection of a member of native_sso_audit in "

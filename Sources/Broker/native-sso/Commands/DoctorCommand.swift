@@ -30,7 +30,7 @@ struct DoctorCommand: AsyncParsableCommand {
         if let configuration {
             findings +=
                 await HostDoctor.listeners(configuration) + HostDoctor.certificates(configuration)
-                + [HostDoctor.proxies(configuration)]
+                + [HostDoctor.proxies(configuration), HostDoctor.stateDirectory(configuration.database)]
         }
         // The database and the keys may be fine where another part of the file is not.
         if let database = configuration?.database ?? (try? options.read { $0.database() }) {

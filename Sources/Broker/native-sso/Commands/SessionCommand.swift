@@ -253,7 +253,7 @@ struct SessionEndCommand: AsyncParsableCommand {
 
     @OptionGroup var which: SessionSelectionOptions
 
-    @Flag(help: "Every session of every user, and every id_token issued until now, whether the database knows it or not.")
+    @Flag(help: "Every session of every user, and every id_token issued until now, known to the database or not.")
     var all = false
 
     @Flag(

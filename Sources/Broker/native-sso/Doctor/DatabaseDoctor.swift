@@ -182,8 +182,8 @@ struct DatabaseFacts: Sendable {
         return synchronousStandbys[..<list].split(separator: " ").last.flatMap { Int64($0) } ?? 1
     }
 
-    /// Connections of one broker beside its pool: the lanes and the listener.
-    private static let besidePool: Int64 = 4
+    /// Connections of one broker beside its pool: the lanes, the listener and the commit probe.
+    private static let besidePool: Int64 = 5
 
     /// - Parameter pool: `database.pool`.
     func findings(pool: Int) -> [Finding] {

@@ -99,6 +99,30 @@ enum HostDoctor {
         return address.withSockAddr { name, size in bind(descriptor, name, socklen_t(size)) == 0 ? nil : errno }
     }
 
+    // MARK: State directory
+
+    static func stateDirectory(_ database: Configuration.Database) -> Finding {
+        let key = "database.state_directory"
+        guard let path = database.stateDirectory else {
+            return Finding(
+                key, false, .warning,
+                seen: "none: whether the database has gone back is only watched while a broker runs",
+                expected: "a directory of the broker's own",
+                remedy: "name one, so that a broker that starts on a restored database notices it")
+        }
+        do throws(MemoryFile.Failure) {
+            let contents = try MemoryFile(in: path).read()
+            return Finding(
+                key, true, seen: contents == nil ? "\(path) has nothing yet" : "\(path) says what the broker remembers",
+                expected: "", remedy: "")
+        } catch {
+            return Finding(
+                key, false, seen: error.text, expected: "a directory of the broker's own, and a file that it wrote",
+                remedy: "give the directory to the broker's user with mode 0700; if the database is the right one, "
+                    + "remove the file")
+        }
+    }
+
     // MARK: Certificates
 
     /// Time to renew a certificate in peace.

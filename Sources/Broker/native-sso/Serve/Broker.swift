@@ -65,7 +65,8 @@ struct Broker: Sendable {
 
         // Nothing below may throw: HTTP clients must be shut down before release.
         let history = DatabaseHistory(
-            look: BrokerCount.look, broker: remembered.broker.octets, memory: remembered.memory)
+            look: BrokerCount.look, counting: BrokerCount.count, broker: remembered.broker.octets,
+            memory: remembered.memory)
         let connections = ConnectionLog(logger)
         lanes = BatchingLanes(connection.forHotCalls(), history: history) { connections.note($0) }
         let pool = ConnectionPool(connection, history: history) { connections.note($0) }

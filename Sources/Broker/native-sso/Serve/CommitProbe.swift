@@ -2,7 +2,6 @@ import BrokerHTTP
 import Logging
 import NativeSSO
 import PostgresClient
-import Registry
 import Synchronization
 
 /// Checks whether the database confirms commits. A primary that has lost its synchronous standby answers reads, but
@@ -64,15 +63,12 @@ final class CommitProbe: Sendable {
     private func attempt() async -> StaticString? {
         do throws(PostgresError) {
             let state = try await DatabaseState.read(from: database)
-            if let problem = state.problem(at: clock.milliseconds) { return problem }
-            let (known, acceptances) = history.memory
-            let counted = try await database.query(BrokerCount.count, [.uuid(broker.octets), .int64(known.number)])
-            guard let number = try counted.first?.optionalInt64(0) else {
-                history.distrust()
-                return "database_went_backwards"
-            }
-            await keep(history.confirm(number, after: acceptances))
-            return nil
+            let problem = state.problem(at: clock.milliseconds)
+            // What may be lost again is not counted. Clocks that differ are no reason to stop counting.
+            if let problem, state.mayLoseCommits { return problem }
+            guard let memory = try await history.count(in: database) else { return "database_went_backwards" }
+            keep(memory)
+            return problem
         } catch {
             switch error {
             case .outcomeUnknown(.committedLocallyOnly): return "committed_locally_only"
@@ -83,16 +79,11 @@ final class CommitProbe: Sendable {
         }
     }
 
-    /// A disk that takes nothing stops no login: until the next start the broker remembers in memory.
-    private func keep(_ memory: DatabaseHistory.Memory) async {
-        guard let file else { return }
-        var problem: String?
-        do throws(MemoryFile.Failure) {
-            try await file.write(MemoryFile.Contents(broker: broker, memory: memory))
-        } catch {
-            problem = error.text
+    /// A disk that takes nothing stops no login and no probe: until the next start the broker remembers in memory.
+    private func keep(_ memory: DatabaseHistory.Memory) {
+        file?.write(MemoryFile.Contents(broker: broker, memory: memory)) { [fileChanges] problem in
+            fileChanges.note(problem, "the broker cannot write to its state directory")
         }
-        fileChanges.note(problem, "the broker cannot write to its state directory")
     }
 }
 
@@ -125,6 +116,8 @@ struct DatabaseState: Sendable {
     let waitsForStandby: Bool
     /// The database's clock: milliseconds since 1970-01-01T00:00:00Z.
     let milliseconds: Int64
+
+    var mayLoseCommits: Bool { isReadOnly || commitsMayBeLost || waitsForStandby }
 
     /// The third column: whether a commit of this service's login has waited for a standby for more than 1 s.
     private static let select = Statement(

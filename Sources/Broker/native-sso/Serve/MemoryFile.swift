@@ -2,6 +2,7 @@ import Dispatch
 import Glibc
 import NativeSSO
 import PostgresClient
+import Synchronization
 
 /// The file `database` in the state directory: the broker's id, and what it remembers of the database. So a broker that
 /// starts anew notices that the database has gone back, too. See ``DatabaseHistory``.
@@ -22,10 +23,11 @@ final class MemoryFile: Sendable {
 
     /// Stays open, so that no path is looked up again.
     private let directory: Int32
-    private let owner: uid_t
+    fileprivate let owner: uid_t
     private let path: String
     /// A disk may hang, and must not hold the threads of requests.
     private let queue = DispatchQueue(label: "state directory")
+    private let isWriting = Atomic(false)
 
     /// - Parameter path: The state directory. Only its owner may write there: this process, or root looks at it.
     init(in path: String) throws(Failure) {
@@ -63,14 +65,16 @@ final class MemoryFile: Sendable {
         return contents
     }
 
-    /// Returns when the contents are on the disk under their name.
-    func write(_ contents: Contents) async throws(Failure) {
-        let result = await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                continuation.resume(returning: Result { () throws(Failure) in try replace(by: contents) })
-            }
+    /// Begins to write, unless a write has not ended yet: the next contents say more.
+    /// - Parameter report: Told once the contents are on the disk, or what went wrong.
+    func write(_ contents: Contents, _ report: @escaping @Sendable (_ problem: String?) -> Void) {
+        guard !isWriting.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        queue.async { [self] in
+            var problem: String?
+            do throws(Failure) { try replace(by: contents) } catch { problem = error.text }
+            isWriting.store(false, ordering: .releasing)
+            report(problem)
         }
-        try result.get()
     }
 
     private func replace(by contents: Contents) throws(Failure) {
@@ -82,7 +86,7 @@ final class MemoryFile: Sendable {
         let isWritten = Glibc.write(file, line, line.count) == line.count && fsync(file) == 0
         let problem = isWritten ? nil : Self.errorText
         close(file)
-        guard problem == nil, renameat(directory, Self.newName, directory, Self.name) == 0 else {
+        guard problem == nil, renameat(directory, Self.newName, directory, Self.name) == 0, fsync(directory) == 0 else {
             throw Failure(text: "cannot write \(path)/\(Self.name): \(problem ?? Self.errorText)")
         }
     }
@@ -113,10 +117,14 @@ extension Configuration.Database {
         guard let stateDirectory else { return nil }
         do throws(MemoryFile.Failure) {
             let file = try MemoryFile(in: stateDirectory)
+            guard file.owner == geteuid() else {
+                throw MemoryFile.Failure(text: "\(stateDirectory) belongs to another user")
+            }
             return (file, try file.read())
         } catch {
             throw .infrastructure(
-                "database.state_directory: \(error.text); if the database is the right one, remove the file and start again")
+                "database.state_directory: \(error.text); if the database is the right one, remove the file and start again"
+            )
         }
     }
 }

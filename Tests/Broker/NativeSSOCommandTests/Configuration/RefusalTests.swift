@@ -42,7 +42,7 @@ import Testing
             "10: tokens.refesh_grace: is not a key of the configuration; did you mean refresh_grace?"),
         .added(
             "colour: blue",
-            "10: colour: is not a key of the configuration; known here: advertise_login, audience_aliases, audit, backchannel, database, development, dpop, identity_providers, internal, issuer, keys, limits, log, metrics, public, sessions, tokens"
+            "10: colour: is not a key of the configuration; known here: advertise_login, audience_aliases, backchannel, database, development, dpop, identity_providers, internal, issuer, keys, limits, log, metrics, public, sessions, tokens"
         ),
         .added("issuer: https://other.example.com", "1: issuer: given here and once more below; write each key once"),
         .added("tokens: 5m", "10: tokens: must be a section of keys and values"),

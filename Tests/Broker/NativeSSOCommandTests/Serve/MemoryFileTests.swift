@@ -19,6 +19,13 @@ import Testing
         try await body(directory.path)
     }
 
+    private func write(_ contents: MemoryFile.Contents, to file: MemoryFile) async {
+        let problem = await withCheckedContinuation { continuation in
+            file.write(contents) { continuation.resume(returning: $0) }
+        }
+        #expect(problem == nil)
+    }
+
     @Test func remembersOverAStart() async throws {
         try await withDirectory { path in
             let file = try MemoryFile(in: path)
@@ -26,7 +33,7 @@ import Testing
             for number in [1, Int64.max] {
                 var contents = Self.contents
                 contents.memory.number = number
-                try await file.write(contents)
+                await write(contents, to: file)
                 #expect(try MemoryFile(in: path).read() == contents)
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: path) == ["database"])
@@ -39,7 +46,7 @@ import Testing
     @Test func replacesWhatAKilledBrokerLeft() async throws {
         try await withDirectory { path in
             try Data("00".utf8).write(to: URL(filePath: "\(path)/database.new"))
-            try await MemoryFile(in: path).write(Self.contents)
+            await write(Self.contents, to: try MemoryFile(in: path))
             #expect(try MemoryFile(in: path).read() == Self.contents)
         }
     }
@@ -63,13 +70,13 @@ import Testing
     @Test func followsNoLink() async throws {
         try await withDirectory { path in
             try await withDirectory { other in
-                try await MemoryFile(in: other).write(Self.contents)
+                await write(Self.contents, to: try MemoryFile(in: other))
                 #expect(symlink("\(other)/database", "\(path)/database") == 0)
                 let file = try MemoryFile(in: path)
                 #expect(throws: MemoryFile.Failure.self) { try file.read() }
                 // It replaces the link, and not what the link names.
                 #expect(symlink("\(other)/database", "\(path)/database.new") == 0)
-                try await file.write(MemoryFile.Contents(broker: UniqueID(high: 3, low: 4)))
+                await write(MemoryFile.Contents(broker: UniqueID(high: 3, low: 4)), to: file)
                 #expect(try MemoryFile(in: other).read() == Self.contents)
                 #expect(link("\(other)/database", "\(path)/hard") == 0)
                 #expect(throws: MemoryFile.Failure.self) { try MemoryFile(in: other).read() }

@@ -29,9 +29,9 @@ extension ReplicationFaults {
             await broker.process.terminate()
         }
 
-        /// The primary did not wait for the standby, so the standby lacks acknowledged writes. Its promotion begins a
-        /// new timeline, which hides the gap from the broker; a token that is ahead of the database does not. The app
-        /// must use its login again, and at most one of two families is alive.
+        /// The primary did not wait for the standby, so the standby lacks acknowledged writes. The broker refuses the
+        /// promoted standby. An operator accepts it and keeps the sessions: a token that is ahead of the database shows
+        /// the gap. The app must use its login again, and at most one of two families is alive.
         @Test func writesThatWereLost() async throws {
             let fixture = try await ReplicationFaults.fixture
             let (pair, logins, ledger) = (fixture.pair, fixture.logins(), Ledger())
@@ -48,6 +48,7 @@ extension ReplicationFaults {
             guard case .granted(let second) = try await refresh(family.refreshToken) else {
                 throw Unexpected.noGrant
             }
+            try await pair.primary.untilCountedTwice(database: fixture.installation.database)
             try await pair.killPrimary()
             try await pair.standby.restart()
             try await pair.promoteStandby()
@@ -59,6 +60,11 @@ extension ReplicationFaults {
                     .rotationLost(grant: second.grant, acknowledged: 2, found: 1)
                 ])
 
+            try await wire.brokers[0].untilLogged("database_went_backwards")
+            #expect(try await wire.brokers[0].token(logins.refresh(second.text)).isOutage)
+            #expect(try await wire.brokers[0].readiness() == 503)
+            try await fixture.installation.command(
+                "database", "accept", "--sessions", "keep", "--execute", "--reason", "lagging standby")
             try await wire.brokers[0].untilReady()
             #expect(try await refresh(second.text) == .refused)
             #expect(try await fixture.state(of: family.login) == "1|t")
@@ -82,6 +88,7 @@ extension ReplicationFaults {
             try await broker.untilReady()
             let rotated = try await broker.token(logins.refresh(family.refreshToken))
             let second = try #require(rotated.refreshToken, "\(rotated.text)")
+            try await pair.primary.untilCountedTwice(database: fixture.installation.database)
 
             let (new, old) = (await pair.primary, await pair.standby)
             try await old.restart()

@@ -161,7 +161,8 @@ extension Configuration {
             let isOn =
                 isGiven
                 || [
-                    "listen", "revoke", "introspect", "backchannel_logout", "global_token_revocation", "security_events",
+                    "listen", "revoke", "introspect", "backchannel_logout", "global_token_revocation",
+                    "security_events",
                 ].contains(where: section.isGiven)
             let listener = PublicListener(reading: section, listen: "127.0.0.1:8082", isOn: isOn)
             revokes = section.flag(

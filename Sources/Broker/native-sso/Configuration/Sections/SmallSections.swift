@@ -55,8 +55,9 @@ extension Configuration {
                 help: "Connections for everything but exchanges and refreshes, which have three of their own.")
             stateDirectory = section.value(
                 "state_directory", .path,
-                help: "A directory of the broker's own. There it remembers the last number that the database confirmed, so "
-                    + "that it also notices at its start that the database has gone back.",
+                help:
+                    "A directory of the broker's own. There it remembers the last number that the database confirmed, "
+                    + "so that it also notices at its start that the database has gone back.",
                 PathText.absolute)
             allowsOwner = section.flag(
                 "allow_owner", default: false,
