@@ -91,7 +91,7 @@ BEGIN
         v_login_ended := NOT (
             SELECT satisfies_limits(p_issued_at, p_auth_time, n.iat_after, n.auth_time_after)
             FROM idp_session_limits(p_issuer, p_idp_sid) n
-        ) OR is_covered(v_end, NULL, p_issued_at, p_auth_time) OR EXISTS (
+        ) OR is_covered(v_end, v_now, p_issued_at, p_auth_time) OR EXISTS (
             SELECT FROM subject_logout o
             WHERE o.idp_issuer = p_issuer AND o.subject = p_subject AND least(p_auth_time, p_issued_at) <= o.issued_at);
         v_account_disabled := EXISTS (

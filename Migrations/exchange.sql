@@ -272,7 +272,8 @@ BEGIN
         v_assertion_used := used_assertions(p_shown);
         v_proof_used := used_proofs(p_shown, v_assertion_used);
     END IF;
-    -- An end that commits after this look covers what begins here, by its iat or its auth_time.
+    -- An end that commits after this look covers what begins here, by its iat or its auth_time. What began in the second of the end
+    -- is covered, so nothing begins in it.
     SELECT * INTO v_end FROM general_end e WHERE e.only_row;
     LOOP
         v_now := date_trunc('second', clock_timestamp());
@@ -349,7 +350,7 @@ BEGIN
                     AND (t.scope_ceiling IS NULL OR (a.call).scope <@ t.scope_ceiling), false) AS in_order
                 FROM (SELECT cardinality((a.call).other_audience) = 0
                     OR are_in_group((a.call).issuer, s.group_id, (a.call).other_audience) AS others_in_group,
-                    is_covered(v_end, NULL, (a.call).issued_at, (a.call).auth_time) AS is_token_covered) AS o
+                    is_covered(v_end, v_now, (a.call).issued_at, (a.call).auth_time) AS is_token_covered) AS o
                 OFFSET 0) AS r
             -- From here on an end of the session waits for the commit. A faster end has made another version.
             LEFT JOIN LATERAL (

@@ -236,7 +236,7 @@ BEGIN
         IF v_subject <> p_subject THEN
             RETURN ROW ('taken', v_found)::registration;
         END IF;
-        IF is_covered(v_end, NULL, NULL, p_auth_time) THEN
+        IF v_found IS NULL AND is_covered(v_end, v_now, NULL, NULL) OR is_covered(v_end, NULL, NULL, p_auth_time) THEN
             RETURN ROW ('ended', coalesce(v_found, v_id))::registration;
         END IF;
         EXIT WHEN NOT v_over;

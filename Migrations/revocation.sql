@@ -27,6 +27,8 @@ BEGIN
     WHERE l.ended_at IS NULL AND (l.source_client_id IS NULL OR s.group_id = t.group_id)
         AND (p_grant_id IS NULL OR EXISTS (
             SELECT FROM sso_grant g
+            JOIN session h ON h.session_id = g.session_id
+            JOIN general_end e ON e.only_row AND NOT is_covered(e, h.created_at, h.issued_at, h.auth_time)
             WHERE g.grant_id = p_grant_id AND g.client_id = p_client AND g.device_digest = k.device
                 AND g.revoked_at IS NULL AND g.expires_at > now()))
     ORDER BY l.session_id LIMIT 1 FOR NO KEY UPDATE OF l;

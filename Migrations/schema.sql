@@ -626,6 +626,8 @@ BEGIN
     WHERE l.ended_at IS NULL AND (l.source_client_id IS NULL OR s.group_id = t.group_id)
         AND (p_grant_id IS NULL OR EXISTS (
             SELECT FROM sso_grant g
+            JOIN session h ON h.session_id = g.session_id
+            JOIN general_end e ON e.only_row AND NOT is_covered(e, h.created_at, h.issued_at, h.auth_time)
             WHERE g.grant_id = p_grant_id AND g.client_id = p_client AND g.device_digest = k.device
                 AND g.revoked_at IS NULL AND g.expires_at > now()))
     ORDER BY l.session_id LIMIT 1 FOR NO KEY UPDATE OF l;
@@ -702,7 +704,7 @@ BEGIN
         v_login_ended := NOT (
             SELECT satisfies_limits(p_issued_at, p_auth_time, n.iat_after, n.auth_time_after)
             FROM idp_session_limits(p_issuer, p_idp_sid) n
-        ) OR is_covered(v_end, NULL, p_issued_at, p_auth_time) OR EXISTS (
+        ) OR is_covered(v_end, v_now, p_issued_at, p_auth_time) OR EXISTS (
             SELECT FROM subject_logout o
             WHERE o.idp_issuer = p_issuer AND o.subject = p_subject AND least(p_auth_time, p_issued_at) <= o.issued_at);
         v_account_disabled := EXISTS (
@@ -821,7 +823,8 @@ BEGIN
         v_assertion_used := used_assertions(p_shown);
         v_proof_used := used_proofs(p_shown, v_assertion_used);
     END IF;
-    -- An end that commits after this look covers what begins here, by its iat or its auth_time.
+    -- An end that commits after this look covers what begins here, by its iat or its auth_time. What began in the second of the end
+    -- is covered, so nothing begins in it.
     SELECT * INTO v_end FROM general_end e WHERE e.only_row;
     LOOP
         v_now := date_trunc('second', clock_timestamp());
@@ -898,7 +901,7 @@ BEGIN
                     AND (t.scope_ceiling IS NULL OR (a.call).scope <@ t.scope_ceiling), false) AS in_order
                 FROM (SELECT cardinality((a.call).other_audience) = 0
                     OR are_in_group((a.call).issuer, s.group_id, (a.call).other_audience) AS others_in_group,
-                    is_covered(v_end, NULL, (a.call).issued_at, (a.call).auth_time) AS is_token_covered) AS o
+                    is_covered(v_end, v_now, (a.call).issued_at, (a.call).auth_time) AS is_token_covered) AS o
                 OFFSET 0) AS r
             -- From here on an end of the session waits for the commit. A faster end has made another version.
             LEFT JOIN LATERAL (
@@ -2015,7 +2018,7 @@ BEGIN
         IF v_subject <> p_subject THEN
             RETURN ROW ('taken', v_found)::registration;
         END IF;
-        IF is_covered(v_end, NULL, NULL, p_auth_time) THEN
+        IF v_found IS NULL AND is_covered(v_end, v_now, NULL, NULL) OR is_covered(v_end, NULL, NULL, p_auth_time) THEN
             RETURN ROW ('ended', coalesce(v_found, v_id))::registration;
         END IF;
         EXIT WHEN NOT v_over;

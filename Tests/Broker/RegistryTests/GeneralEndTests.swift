@@ -13,6 +13,7 @@ struct GeneralEndTests {
 
     private func end(_ database: PostgresFixture, sameLoginMayReturn: Bool = true) async throws {
         try await Administration(pool: database.superuser).endEverything(sameLoginMayReturn: sameLoginMayReturn, act)
+        _ = try await database.superuser.query(GeneralEndSQL.nextSecond, [])
     }
 
     @Test("A known session: its grant is dead, an earlier id_token too, and a later one begins another session")
@@ -47,6 +48,12 @@ struct GeneralEndTests {
             exchange.issuedAt = ExchangeScenario.farFuture
             let late = try await exchange.attempt(on: database.registry)
             #expect(late.grant != nil && late.facts.session?.id != session)
+            // The dead grant does not sign the new session out.
+            let signedOut = try await introspection.signOut(
+                [exchange.issuer: try exchange.digest()], of: client, holding: refresh.grantID,
+                requestID: UniqueID(high: 8, low: 8))
+            #expect(signedOut == 0)
+            #expect(try await administration.sessions(.all, liveOnly: true, limit: 10).count == 1)
             // Now the row itself says it.
             let row = try await database.superuser.query(GeneralEndSQL.row, [.uuid(session.octets)])[0]
             #expect(try row.text(0) == "general_end")
@@ -119,8 +126,12 @@ struct GeneralEndTests {
             let grant = try #require(attempt.grant)
             let refresh = RefreshScenario(after: scenario, grantID: grant.id, generation: grant.generation)
             #expect(try await refresh.attempt(on: database.registry).refusal == .sessionEnded)
+            _ = try await database.superuser.query(GeneralEndSQL.nextSecond, [])
             scenario.issuedAt = ExchangeScenario.farFuture
             #expect(try await scenario.attempt(on: database.registry).grant != nil)
+            // Nothing begins in the second of an end.
+            _ = try await database.superuser.query(GeneralEndSQL.endLater, [])
+            #expect(try await scenario.attempt(on: database.registry).refusal == .sessionEnded)
         }
     }
 
@@ -139,7 +150,6 @@ struct GeneralEndTests {
             #expect(try await register(UnixTime(seconds: 1_000_000_000)) == .registered)
             try await end(database, sameLoginMayReturn: false)
             #expect(try await register(UnixTime(seconds: 1_000_000_000)) == .ended)
-            _ = try await database.superuser.query(GeneralEndSQL.nextSecond, [])
             #expect(try await register(ExchangeScenario.farFuture) == .registered)
             #expect(try await register(ExchangeScenario.farFuture) == .known)
         }
@@ -187,6 +197,7 @@ private enum GeneralEndSQL {
         SELECT end_reason, ended_at = (SELECT began_until FROM native_sso.general_end)
         FROM native_sso.session WHERE session_id = $1
         """)
+    static let endLater = Statement("UPDATE native_sso.general_end SET began_until = now() + interval '1 minute'")
     static let instant = Statement("SELECT extract(epoch FROM began_until)::bigint FROM native_sso.general_end")
     static let end = Statement(
         "UPDATE native_sso.general_end SET began_until = date_trunc('second', clock_timestamp())")
