@@ -22,7 +22,8 @@ struct KeyStoreCommand: AsyncParsableCommand {
             let (keys, _) = try ConfigurationReader.read(
                 file: config, environment: ProcessInfo.processInfo.environment, openingFiles: true
             ) { $0.keys() }
-            answer = try await KeyStore(try keys.provider()).answer(STDIN_FILENO.readToEnd())
+            let request = STDIN_FILENO.readToEnd() ?? []
+            answer = try await KeyStore(try keys.provider()).answer(request)
         } catch let error as ConfigurationError {
             answer = KeyStore.refusal(error.problems.map { $0.line(file: config) }.joined(separator: "\n"))
         } catch {
@@ -78,8 +79,12 @@ private struct KeyStoreProcess {
         _ = input.writer.write(all: request)
         close(input.writer)
         let answer = output.reader.readToEnd()
+        if answer == nil { kill(process, SIGKILL) }
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        guard let answer else {
+            throw .store("the key store gave no answer of at most 1 MiB within a minute")
+        }
         guard status == 0 else { throw .store("the key store failed: \(command.first ?? "") ended with \(status)") }
         return answer
     }
@@ -121,13 +126,21 @@ private struct KeyStoreProcess {
 }
 
 extension CInt {
-    /// What is left to read of this file.
-    fileprivate func readToEnd() -> [UInt8] {
+    /// What is left to read of this pipe from a process of another account.
+    /// - Returns: `nil`: it is longer than 1 MiB, or does not end within a minute.
+    fileprivate func readToEnd() -> [UInt8]? {
+        let limit = 1 << 20
+        let end = ContinuousClock.now + .seconds(60)
         var octets: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
-        while true {
+        while octets.count <= limit {
+            var descriptor = pollfd(fd: self, events: Int16(POLLIN), revents: 0)
+            let left = ContinuousClock.now.duration(to: end) / .milliseconds(1)
+            guard left > 0 else { return nil }
+            guard poll(&descriptor, 1, Int32(left.rounded(.up))) > 0 else { continue }
             let count = buffer.withUnsafeMutableBytes { Glibc.read(self, $0.baseAddress, $0.count) }
             if count > 0 { octets += buffer[..<count] } else if count == 0 || errno != EINTR { return octets }
         }
+        return nil
     }
 }

@@ -78,6 +78,9 @@ final class MemoryFile: Sendable {
     }
 
     private func replace(by contents: Contents) throws(Failure) {
+        // Another broker with the same directory uses the same names.
+        while flock(directory, LOCK_EX) != 0, errno == EINTR {}
+        defer { flock(directory, LOCK_UN) }
         _ = unlinkat(directory, Self.newName, 0)
         let file = openat(
             directory, Self.newName, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
