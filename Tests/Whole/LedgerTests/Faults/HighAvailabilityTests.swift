@@ -20,11 +20,12 @@ struct HighAvailabilityTests {
 
         /// In seconds. An etcd or a disk is back when its operator has repaired it: the time counts from there.
         func promise(isTuned: Bool) -> Int {
-            // The leader key's time to live, as `deploy/cluster` and its command `tune` set it.
-            let timeToLive = isTuned ? 20 : 30
+            // The leader key's time to live and the time between rounds, as `deploy/cluster` and its command `tune` set them.
+            let (timeToLive, round) = isTuned ? (20, 1) : (30, 10)
             return switch self {
             case .primaryKilled: isTuned ? 5 : 15
-            case .nodeCutOff: timeToLive + 15
+            // A standby may see in its first round after it that it must wait for another.
+            case .nodeCutOff: timeToLive + 2 * round + 5
             case .switchover, .diskFull: 15
             case .brokersRestarted: 5
             case .quorumLost: isTuned ? 5 : timeToLive + 15
