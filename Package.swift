@@ -49,8 +49,8 @@ extension Target.Dependency {
 /// A version and the later ones without a breaking change, so that the pins of an app or API do not conflict.
 ///
 /// The scripts of `deploy` set the variable: warnings are errors, and a build of this revision is the same build everywhere.
+let isExact = Context.environment["NATIVE_SSO_EXACT_DEPENDENCIES"] != nil
 func from(_ version: Version) -> Range<Version> {
-    let isExact = Context.environment["NATIVE_SSO_EXACT_DEPENDENCIES"] != nil
     let (major, minor, patch) = (version.major, version.minor, version.patch)
     return version..<(isExact ? Version(major, minor, patch + 1) : Version(major + 1, 0, 0))
 }
@@ -210,13 +210,10 @@ let package = Package(
             name: "native-sso-bench",
             dependencies: [
                 "BrokerHarness", "BrokerTesting", "PrivateCluster", "ChildProcesses", "PostgresClient", "Registry",
-                "TokenVerifier", "OAuthWire", "JOSE", "StrictCoding", "KeyModule", "NativeSSO", "CSignatureLoop",
-                .argumentParser, .crypto, .cryptoExtras, .nioCore, .nioPosix, .nioSSL, .nioTLS,
+                "OAuthWire", "JOSE", "StrictCoding", .argumentParser, .crypto, .cryptoExtras, .nioCore, .nioPosix,
+                .nioSSL, .nioTLS,
             ], path: "Sources/Development/native-sso-bench",
             swiftSettings: strict),
-        .target(
-            name: "CSignatureLoop", path: "Sources/Development/CSignatureLoop",
-            linkerSettings: [.linkedLibrary("crypto")]),
         .target(
             name: "BrokerTesting",
             dependencies: [
@@ -241,8 +238,16 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "BrokerHarness", "BrokerTesting", "NativeSSOClient", "NativeSSOAsyncHTTPClient", "NativeSSOURLSession",
-                "PrivateCluster", "JOSE", "OAuthWire", "StrictCoding", .asyncHTTPClient, .crypto, .nioSSL,
+                "PrivateCluster", "JOSE", "OAuthWire", "StrictCoding", .crypto,
             ], path: "Tests/Whole/EndToEndTests",
+            swiftSettings: strict),
+        // What needs software that others wrote.
+        .testTarget(
+            name: "WorldTests",
+            dependencies: [
+                "BrokerHarness", "BrokerTesting", "NativeSSOClient", "NativeSSOAsyncHTTPClient", "PostgresClient",
+                "PrivateCluster", "JOSE", "OAuthWire", "StrictCoding", .asyncHTTPClient, .crypto, .nioSSL,
+            ], path: "Tests/Whole/WorldTests",
             // Lists of packages, and programs in other languages, which the tests start from their place.
             exclude: ["Clients", "Python"],
             swiftSettings: strict),
@@ -328,7 +333,7 @@ let package = Package(
             ], path: "Tests/Broker/BrokerHTTPTests",
             swiftSettings: strict),
         .testTarget(
-            name: "JOSETests", dependencies: ["JOSE", "ChildProcesses", "StrictCoding", "BrokerTesting"],
+            name: "JOSETests", dependencies: ["JOSE", "StrictCoding", "BrokerTesting"],
             path: "Tests/Broker/JOSETests",
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
@@ -373,8 +378,7 @@ let package = Package(
         .testTarget(
             name: "BenchmarkToolTests",
             dependencies: [
-                "native-sso-bench", "BrokerHarness", "BrokerTesting", "Migrator", "PostgresClient", "PrivateCluster",
-                "Registry", "JOSE", "OAuthWire", "StrictCoding",
+                "native-sso-bench", "BrokerHarness", "BrokerTesting", "JOSE", "StrictCoding",
             ], path: "Tests/Development/BenchmarkToolTests",
             swiftSettings: strict),
         .testTarget(
@@ -404,6 +408,32 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// The packages that only other packages use, for the same reason. RepositoryTests names one product of each, because SwiftPM
+// complains of a package that no target uses.
+if isExact {
+    let pins: [(package: String, product: String, version: Version)] = [
+        ("swift-algorithms", "Algorithms", "1.2.1"),
+        ("swift-asn1", "SwiftASN1", "1.7.4"),
+        ("swift-async-algorithms", "AsyncAlgorithms", "1.1.4"),
+        ("swift-atomics", "Atomics", "1.3.0"),
+        ("swift-certificates", "X509", "1.21.1"),
+        ("swift-configuration", "Configuration", "1.4.0"),
+        ("swift-distributed-tracing", "Tracing", "1.7.3"),
+        ("swift-http-structured-headers", "StructuredFieldValues", "1.7.0"),
+        ("swift-metrics", "Metrics", "2.13.0"),
+        ("swift-nio-extras", "NIOExtras", "1.35.2"),
+        ("swift-nio-transport-services", "NIOTransportServices", "1.28.0"),
+        ("swift-numerics", "RealModule", "1.1.1"),
+        ("swift-service-context", "ServiceContextModule", "1.5.1"),
+        ("swift-system", "SystemPackage", "1.8.1"),
+    ]
+    for pin in pins {
+        package.dependencies.append(.package(url: "https://github.com/apple/\(pin.package).git", exact: pin.version))
+        package.targets.first { $0.name == "RepositoryTests" }?.dependencies
+            .append(.product(name: pin.product, package: pin.package))
+    }
+}
 
 // In the broker an async function runs where its caller runs: an exchange stays on its connection's event loop.
 for target in package.targets where target.path?.hasPrefix("Sources/Broker/") == true {

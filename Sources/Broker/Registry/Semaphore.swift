@@ -80,7 +80,7 @@ final class Semaphore: Sendable {
 /// It refuses no call: its users limit their own concurrency, and each has a deadline, so waits are short.
 package struct BoundedExecutor: StatementExecutor {
     private let database: any StatementExecutor
-    private let semaphore: Semaphore
+    let semaphore: Semaphore
 
     /// - Parameter atOnce: Maximum concurrent statements; at least one.
     package init(_ database: any StatementExecutor, atOnce: Int) {

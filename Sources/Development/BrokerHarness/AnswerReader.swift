@@ -76,19 +76,28 @@ package struct AnswerReader: Sendable {
         return nil
     }
 
-    /// By memchr(3): a fuzzer reads many answers.
     private func position(of needle: StaticString, from start: Int) -> Int? {
-        let length = needle.utf8CodeUnitCount
-        return buffer.withUnsafeBytes { octets -> Int? in
-            guard let first = octets.baseAddress else { return nil }
-            var place = start
-            while place + length <= octets.count,
-                let found = memchr(first + place, Int32(needle.utf8Start[0]), octets.count - place - length + 1)
-            {
-                if memcmp(found, needle.utf8Start, length) == 0 { return UnsafeRawPointer(found) - first }
-                place = UnsafeRawPointer(found) - first + 1
-            }
-            return nil
+        buffer.withUnsafeBytes { octets in
+            Octets.position(of: needle, in: UnsafeRawBufferPointer(rebasing: octets[start...]))
+                .map { start + $0 - needle.utf8CodeUnitCount }
         }
+    }
+}
+
+/// Looking for octets without making values of them.
+package enum Octets {
+    /// Where `text` goes on behind the first occurrence of `needle`, which is not empty. By memchr(3): a fuzzer reads many
+    /// answers.
+    package static func position(of needle: StaticString, in text: UnsafeRawBufferPointer) -> Int? {
+        guard let start = text.baseAddress, needle.hasPointerRepresentation else { return nil }
+        let (pattern, count) = (needle.utf8Start, needle.utf8CodeUnitCount)
+        var offset = 0
+        while offset + count <= text.count,
+            let found = memchr(start + offset, Int32(pattern[0]), text.count - offset - count + 1)
+        {
+            if memcmp(found, pattern, count) == 0 { return UnsafeRawPointer(found) - start + count }
+            offset = UnsafeRawPointer(found) - start + 1
+        }
+        return nil
     }
 }

@@ -13,8 +13,6 @@ package struct BrokerConfiguration: Sendable {
         package var enrolsByExchange = false
         /// How it computes `ds_hash`.
         package var hashMode = "left_half"
-        /// Other values of `audience` that mean it.
-        package var audienceAliases: [String] = []
         /// What is allowed of its logout tokens, by the names of the configuration.
         package var logout: [String] = []
         /// Sections about its security events, such as `security_events: {}`.
@@ -62,7 +60,6 @@ package struct BrokerConfiguration: Sendable {
                     \(source)
                     profiles: [\(profiles.joined(separator: ", "))]
                     algorithms: [\(algorithms.joined(separator: ", "))]
-                    audience_aliases: [\(audienceAliases.map { "\"\($0)\"" }.joined(separator: ", "))]
                     hash_mode: \(hashMode)
                     admit_on_first_sight: \(admitsOnFirstSight)
                     disabled: \(isDisabled)

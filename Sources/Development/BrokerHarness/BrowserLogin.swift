@@ -15,8 +15,6 @@ package struct BrowserLogin: Sendable {
         package let idToken: String
         /// The app's own `device_id`, or the `device_secret` that it was given.
         package let device: String
-        /// All other values that must never reach a log or file.
-        package let secrets: [String]
     }
 
     package let port: UInt16
@@ -24,8 +22,6 @@ package struct BrowserLogin: Sendable {
     package let redirectURI: String
     package let username: String
     package let password: String
-    /// What else the app asks of the login, such as `max_age`.
-    package var demands: [(name: String, value: String)] = []
 
     package init(port: UInt16, client: String, redirectURI: String, username: String, password: String) {
         self.port = port
@@ -48,8 +44,7 @@ package struct BrowserLogin: Sendable {
         guard answer.status == 200, let tokens = answer.json, let idToken = tokens.string("id_token"),
             let device = profile == .deviceID ? deviceID : tokens.string("device_secret")
         else { throw Failure(step: "token", answer: answer.text) }
-        let others = ["access_token", "refresh_token"].compactMap { tokens.string($0) }
-        return Outcome(idToken: idToken, device: device, secrets: [verifier, code] + others)
+        return Outcome(idToken: idToken, device: device)
     }
 
     /// Logs in and returns the authorization code, not yet redeemed.
@@ -60,7 +55,7 @@ package struct BrowserLogin: Sendable {
             "scope": profile == .deviceID ? "openid profile" : "openid profile device_sso",
             "state": "s", "nonce": "n", "code_challenge": challenge, "code_challenge_method": "S256",
         ]
-        let query = FormEncoder.encode(request.map { (name: $0.key, value: $0.value) } + demands)
+        let query = FormEncoder.encode(request.map { (name: $0.key, value: $0.value) })
         let address = "http://127.0.0.1:\(port)/authorize?" + String(decoding: query, as: UTF8.self)
         let browser = UserAgent()
         guard case .page(let page) = try await browser.open(address), page.status == 200 else {

@@ -22,15 +22,10 @@ package final class DevelopmentProvider: Sendable {
         self.algorithm = algorithm
         self.hashMode = hashMode
         self.apps = apps
-        directory = FileManager.default.temporaryDirectory.appending(path: "native-sso-idp-\(Unguessable.make())")
-        try FileManager.default.createDirectory(
-            at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        directory = URL(filePath: try WorkingDirectory(named: "native-sso-idp").path)
     }
 
-    deinit {
-        running.withLock { $0?.signal(SIGKILL) }
-        try? FileManager.default.removeItem(at: directory)
-    }
+    deinit { running.withLock { $0?.signal(SIGKILL) } }
 
     /// - Parameter broker: The port of the internal listener that hears of logouts.
     package func start(tellingLogoutsTo broker: UInt16) async throws {
@@ -47,14 +42,6 @@ package final class DevelopmentProvider: Sendable {
             ], log: directory.appending(path: "log"))
         running.withLock { $0 = process }
         try await process.waitForReadiness("ready", within: .seconds(120))
-    }
-
-    package func signal(_ signal: Int32) { running.withLock { $0?.signal(signal) } }
-
-    /// Alice, as an app sends her here.
-    package func login(for app: String) -> BrowserLogin {
-        BrowserLogin(
-            port: port, client: app, redirectURI: Self.redirectURI, username: "alice", password: "alice-demo-password")
     }
 }
 

@@ -34,6 +34,15 @@ package struct HTTPAnswer: Sendable {
 
     /// `error` of an OAuth refusal.
     package var error: String? { json?.string("error") }
+
+    package var refreshToken: String? { json?.string("refresh_token") }
+    package var accessToken: String? { json?.string("access_token") }
+    package var idToken: String? { json?.string("id_token") }
+
+    /// What an outage looks like, to the letter of the contract.
+    package var isOutage: Bool {
+        status == 503 && error == "temporarily_unavailable" && Int(self["Retry-After"] ?? "") != nil && keepsContract
+    }
 }
 
 package enum HTTPFailure: Error, Equatable, CustomStringConvertible {

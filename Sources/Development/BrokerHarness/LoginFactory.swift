@@ -50,6 +50,15 @@ package struct LoginFactory: Sendable {
         return Login(token: token, device: device)
     }
 
+    /// An id_token of a login for an app as an ordinary identity provider issues it: without any device hash.
+    package func ordinaryToken(of client: String) -> IDToken {
+        var token = login().token
+        token.claims["aud"] = .string(client)
+        token.claims["di_hash"] = nil
+        token.claims["ds_hash"] = nil
+        return token
+    }
+
     /// Its exchange by the other app.
     package func exchange(_ login: Login, _ profile: NativeProfile = .deviceID) throws -> TokenForm {
         .exchange(try login.token.signed(), issuer: issuer, device: login.device, profile: profile, client: target)

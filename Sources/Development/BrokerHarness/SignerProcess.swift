@@ -8,8 +8,8 @@ package final class SignerProcess: Sendable {
     private let installation: Installation
     private let running: Mutex<ManagedProcess>
 
-    /// - Parameter users: The accounts that it serves; this process's by default.
-    package init(_ installation: Installation, users: [UInt32] = [geteuid()]) async throws {
+    /// It serves the account of this process.
+    package init(_ installation: Installation) async throws {
         self.installation = installation
         socket = installation.file("signer")
         try installation.write(
@@ -17,7 +17,7 @@ package final class SignerProcess: Sendable {
             issuer: \(installation.configuration.issuer)
             development: true
             keys: { directory: "\(installation.file("keys"))" }
-            signer: { socket: "\(socket)", users: [\(users.map(String.init).joined(separator: ", "))], rate: 1000000 }
+            signer: { socket: "\(socket)", users: [\(geteuid())], rate: 1000000 }
             log: { format: json }
 
             """, to: "signer.yaml")

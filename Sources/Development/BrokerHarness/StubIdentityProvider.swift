@@ -18,7 +18,7 @@ package final class StubIdentityProvider: Sendable {
     }
 
     private struct State {
-        var keys: [UInt8]
+        let keys: [UInt8]
         var discovery: Behaviour = .answers
         var jwks: Behaviour = .answers
         var fetches = 0
@@ -49,11 +49,6 @@ package final class StubIdentityProvider: Sendable {
 
     /// Ends it: connections are refused from now on.
     package func stop() { listener.stop() }
-
-    package func publish(_ keys: [TestKey]) throws {
-        let document = try TestKey.document(keys)
-        state.withLock { $0.keys = document }
-    }
 
     package func jwks(_ behaviour: Behaviour) { state.withLock { $0.jwks = behaviour } }
 

@@ -40,6 +40,43 @@ package struct TokenForm: Sendable {
         return form
     }
 
+    /// An app brings the id_token of its login, and asks for one of the broker.
+    /// - Parameter device: Its own value, in the profile of 2018; in the others the broker makes a device secret.
+    package static func enrolment(
+        _ idToken: String, issuer: String, device: String, profile: NativeProfile, client: String
+    ) -> TokenForm {
+        var form = TokenForm([
+            "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "client_id": client, "audience": issuer,
+            "subject_token": idToken, "subject_token_type": "urn:ietf:params:oauth:token-type:id_token",
+            "requested_token_type": "urn:ietf:params:oauth:token-type:id_token",
+        ])
+        if profile == .deviceID {
+            form["actor_token"] = device
+            form["actor_token_type"] = profile.rawValue
+        } else {
+            form["scope"] = "openid device_sso"
+        }
+        return form
+    }
+
+    /// An app brings the code of its login, which the broker redeems.
+    /// - Parameter profile: `nil`: it wants nothing but the answer of the identity provider.
+    package static func code(
+        _ code: String = Unguessable.make(), verifier: String = Unguessable.make(),
+        redirectURI: String = "https://app.example/cb", device: String, profile: NativeProfile?, client: String
+    ) -> TokenForm {
+        var form = TokenForm([
+            "grant_type": "authorization_code", "client_id": client, "code": code, "redirect_uri": redirectURI,
+            "code_verifier": verifier,
+        ])
+        switch profile {
+        case .deviceID: form["device_id"] = device
+        case .deviceSecret, .transitional: form["scope"] = "openid device_sso"
+        case nil: break
+        }
+        return form
+    }
+
     /// The type of a code that hands a login to a web app.
     package static let webHandoff = "urn:x-native-sso:params:token-type:web-handoff"
 

@@ -16,6 +16,8 @@ package enum LoopbackPort {
         return sockets.map(\.port)
     }
 
+    package static func isFree(_ port: UInt16) throws -> Bool { try BoundSocket(port: port) != nil }
+
     private static func candidates() -> Range<UInt16> {
         let range = (try? String(contentsOfFile: "/proc/sys/net/ipv4/ip_local_port_range", encoding: .utf8)) ?? ""
         let first = range.split(whereSeparator: \.isWhitespace).first.flatMap { UInt16($0) } ?? 32_768

@@ -1,4 +1,5 @@
 import BrokerHarness
+import BrokerTesting
 import Foundation
 import StrictCoding
 
@@ -99,13 +100,7 @@ struct ScaleRun {
         let requests = requests(fixture.sessions)
         let first = (kind == .repeated ? 0 : fixture.logins.count) + block * requests
         var workload = Exchanges(fixture.logins, apps: SampleApps.targets, range: first..<first + requests)
-        let start = try await cluster.flushedPosition()
-        var values = try await fixture.probe.measure(
-            &workload, connections: connections, LoadLimit(seconds: 60), into: &figure)
-        let log = try await LogVolume.between(start, try await cluster.flushedPosition(), on: cluster)
-        values[.walOctets] = Double(log.total) / Double(requests)
-        values[.pageImages] = Double(log.pageImages) / Double(requests)
-        return values
+        return try await fixture.probe.measure(&workload, connections: connections, seconds: 60, into: &figure)
     }
 
     private func requests(_ sessions: Int) -> Int { min(Self.mostRequests, sessions / blocks) }
@@ -113,7 +108,6 @@ struct ScaleRun {
     private static func compared(_ values: [Metric: Double], _ fewest: [Metric: Double]) -> [Metric: Double] {
         func sum(_ values: [Metric: Double]) -> Double { (values[.brokerCPU] ?? 0) + (values[.postgresqlCPU] ?? 0) }
         var values = values
-        values[.latencyRatio] = (values[.p50] ?? 0) / (fewest[.p50] ?? 0)
         values[.cpuRatio] = sum(values) / sum(fewest)
         values[.postgresqlRatio] = (values[.postgresqlCPU] ?? 0) / (fewest[.postgresqlCPU] ?? 0)
         return values
@@ -127,7 +121,7 @@ struct ScaleRun {
         try await setDurability(false)
         for first in stride(from: 0, to: sessions, by: 1_000_000) {
             try await Population.insert(
-                first..<min(first + 1_000_000, sessions), idle: "1 day", database: installation.database, on: cluster)
+                first..<min(first + 1_000_000, sessions), database: installation.database, on: cluster)
         }
         try await cluster.sql("VACUUM ANALYZE;", database: installation.database)
         try await setDurability(true)
@@ -141,7 +135,7 @@ struct ScaleRun {
         let probe = try await RequestProbe(installation, broker)
         let logins = try await SignedLogins.make(
             numbers(sessions).map(Population.login), key: installation.key, at: Int64(time(nil)))
-        try await acquaint(logins, probe)
+        try await acquaint(logins, probe, sessions)
         var facts = JSONObject()
         facts["sessions"] = .integer(sessions)
         facts["fill_seconds"] = .integer(Int(seconds.rounded()))
@@ -151,23 +145,28 @@ struct ScaleRun {
 
     /// Block after block, each of rows all over the table, and of no row twice: even ones, and then those beside them.
     private func numbers(_ sessions: Int) -> [Int] {
-        let (pairs, requests) = (sessions / 2, requests(sessions))
-        // A step that has no factor in common with their number meets each pair once.
-        let step = Self.coprime(max(1, Int(Double(pairs) * 0.618_033_988_7)) | 1, to: pairs)
-        return stride(from: 0, to: blocks, by: 2).flatMap { block in
-            let even = (0..<requests).map { (block / 2 * requests + $0) * step % pairs * 2 }
+        let requests = requests(sessions)
+        var random = SeededRandom(seed: 1)
+        let pairs = (0..<sessions / 2).shuffled(using: &random)
+        return (0..<blocks / 2).flatMap { block -> [Int] in
+            let even = pairs[block * requests..<(block + 1) * requests].map { 2 * $0 }
             return even + even.map { $0 + 1 }
         }
     }
 
     /// Every login is used once by a third app, and that was a day ago: its device is known then, whose digest only a broker
     /// can make.
-    private func acquaint(_ logins: SignedLogins, _ probe: RequestProbe) async throws {
+    private func acquaint(_ logins: SignedLogins, _ probe: RequestProbe, _ sessions: Int) async throws {
         var workload = Exchanges(logins, apps: SampleApps.targets, range: 2 * logins.count..<3 * logins.count)
         var figure = Figure([:])
-        _ = try await probe.measure(&workload, connections: connections, LoadLimit(seconds: 600), into: &figure)
+        _ = try await probe.measure(&workload, connections: connections, into: &figure)
         if let answer = figure.firstWrongAnswer {
             throw ManagedProcess.Failure(description: "a login is refused: \(answer)")
+        }
+        let database = probe.installation.database
+        let count = try await cluster.sql("SELECT count(*) FROM native_sso.session;", database: database)
+        guard count == String(sessions) else {
+            throw ManagedProcess.Failure(description: "\(count) sessions of \(sessions): a login is not among them")
         }
         try await cluster.sql(
             """
@@ -175,7 +174,7 @@ struct ScaleRun {
             UPDATE native_sso.session SET last_used_at = now() - interval '1 day'
             WHERE last_used_at > now() - interval '1 hour';
             VACUUM ANALYZE;
-            """, database: probe.installation.database)
+            """, database: database)
     }
 
     private func setDurability(_ isOn: Bool) async throws {
@@ -190,42 +189,5 @@ struct ScaleRun {
     private func setAutovacuum(_ isOn: Bool) async throws {
         try await cluster.sql(
             "ALTER SYSTEM \(isOn ? "RESET autovacuum" : "SET autovacuum = off");\nSELECT pg_reload_conf();")
-    }
-
-    static func coprime(_ step: Int, to number: Int) -> Int {
-        func divisor(_ a: Int, _ b: Int) -> Int { b == 0 ? a : divisor(b, a % b) }
-        return (step...).first { divisor($0, number) == 1 } ?? 1
-    }
-}
-
-/// What was written into the write-ahead log, in octets.
-struct LogVolume: Equatable {
-    let total: Int64
-    /// Of those, images of whole pages: the first change of a page after a checkpoint brings one.
-    let pageImages: Int64
-
-    struct Unreadable: Error, CustomStringConvertible {
-        let output: String
-        var description: String { "pg_waldump says nothing that is understood: \(output.suffix(400))" }
-    }
-
-    /// Between two positions, by the server's own `pg_waldump`.
-    static func between(_ start: Int64, _ end: Int64, on cluster: BenchmarkCluster) async throws -> LogVolume {
-        let program = "\(try await cluster.programs())/pg_waldump"
-        let output = try await ManagedProcess.output(
-            of: program, ["--stats", "-p", cluster.walDirectory, "-s", position(start), "-e", position(end)])
-        return try LogVolume(statistics: output)
-    }
-
-    /// Reads the line `Total  records  size [share]  size of page images [share]  both [share]`.
-    init(statistics: String) throws {
-        let line = statistics.split(separator: "\n").last { $0.hasPrefix("Total") }
-        let numbers = (line ?? "").split(separator: " ").compactMap { Int64($0) }
-        guard numbers.count == 4 else { throw Unreadable(output: statistics) }
-        (total, pageImages) = (numbers[3], numbers[2])
-    }
-
-    private static func position(_ octets: Int64) -> String {
-        String(octets >> 32, radix: 16) + "/" + String(octets & 0xffff_ffff, radix: 16)
     }
 }

@@ -1,7 +1,7 @@
 import BrokerHarness
 import BrokerTesting
+import ChildProcesses
 import Foundation
-import NIOCore
 import StrictCoding
 
 /// A steady load on one broker for hours, and what grows meanwhile. Each second a login comes, one ends, and one of 100 days ago is
@@ -28,16 +28,11 @@ struct SoakRun {
             (0..<soak.logins).map { _ in Login.new() }, key: installation.key, at: now)
         let comingLogins = (0...Int(soak.seconds)).map { _ in Login.new() }
         let newLogins = try await SignedLogins.make(comingLogins, key: installation.key, at: now)
-        return try await withOwnEventLoop { loop in
-            try await installation.base.withBroker { broker in
-                try await run(broker, logins, newLogins, comingLogins, on: loop)
-            }
-        }
+        return try await installation.base.withBroker { try await run($0, logins, newLogins, comingLogins) }
     }
 
     private func run(
-        _ broker: Broker, _ logins: SignedLogins, _ newLogins: SignedLogins, _ comingLogins: [Login],
-        on loop: any EventLoop
+        _ broker: Broker, _ logins: SignedLogins, _ newLogins: SignedLogins, _ comingLogins: [Login]
     ) async throws -> (Section, growth: String?) {
         let apps = SampleApps.targets
         let families = TokenFamilies(count: logins.count)
@@ -47,53 +42,58 @@ struct SoakRun {
         for (app, families) in [(apps[0], families), (apps[1], nil)] {
             var workload = Exchanges(logins, apps: [app], range: 0..<logins.count, families: families)
             var warmUp = Figure([:])
-            _ = try await probe.measure(
-                &workload, connections: Self.connections, LoadLimit(seconds: 600), into: &warmUp)
+            _ = try await probe.measure(&workload, connections: Self.connections, into: &warmUp)
             figure.adoptFailures(of: warmUp)
         }
-        let peer = Peer(eventLoop: loop, port: broker.publicPort, tls: nil)
-        let end = LoadEnd(after: soak.seconds)
-        let (half, rate) = (Self.connections, soak.rate / 2)
-        async let exchanges = SteadyLoad.run(
-            Exchanges(logins, apps: [apps[1]], range: 0..<Int.max), peer, connections: half, perSecond: rate, until: end
-        )
-        async let refreshes = SteadyLoad.run(
-            Refreshes(families, app: apps[0]), peer, connections: half, perSecond: rate, until: end)
-        async let arrivals = SteadyLoad.run(
-            Exchanges(newLogins, apps: [apps[0]], range: 0..<newLogins.count), peer, connections: 1, perSecond: 1,
-            until: end)
-        let (key, life) = (installation.key, min(Self.longestLife, soak.seconds / 4))
-        async let ended = Self.endLogins(comingLogins, key, after: life, at: broker, until: end)
+        let half = LoadGenerator(port: broker.publicPort, connections: Self.connections, perSecond: soak.rate / 2)
+        let single = LoadGenerator(port: broker.publicPort, connections: 1, perSecond: 1)
+        let (key, seconds) = (installation.key, soak.seconds)
+        async let exchanges = Self.load(
+            half, Exchanges(logins, apps: [apps[1]], range: 0..<Int.max), seconds: seconds)
+        async let refreshes = Self.load(half, Refreshes(families, app: apps[0]), seconds: seconds)
+        async let arrivals = Self.load(
+            single, Exchanges(newLogins, apps: [apps[0]], range: 0..<newLogins.count), seconds: seconds)
+        async let ended = Self.endLogins(comingLogins, key, at: broker, seconds: seconds)
         let samples: [Sample]
         do {
             samples = try await sampled(broker)
         } catch {
-            end.now()
+            // The loads end with it.
+            broker.process.kill()
             throw error
         }
-        let results = [try await exchanges.result, try await refreshes.result, try await arrivals.result]
+        let results = [try await exchanges, try await refreshes, try await arrivals]
         for result in results { figure.count(result) }
         figure.count("sessions_ended", try await ended)
         let latencies = Latencies(microseconds: results.flatMap(\.latencies))
         let growth = Growth(samples)
         figure.add([
             .perSecond: Double(figure.count("requests")) / soak.seconds, .p50: latencies.milliseconds(at: 0.5),
-            .p99: latencies.milliseconds(at: 0.99), .worst: latencies.milliseconds(at: 1),
-            .residentKiB: Double(samples.last?.resident ?? 0), .residentGrowth: growth.resident,
-            .tableGrowth: growth.tables,
+            .p99: latencies.milliseconds(at: 0.99), .residentKiB: Double(samples.last?.resident ?? 0),
+            .residentGrowth: growth.resident, .tableGrowth: growth.tables,
         ])
         return (section(samples, figure), judgement(growth))
+    }
+
+    private static func load(
+        _ generator: LoadGenerator, _ workload: some Workload & Sendable, seconds: Double
+    ) async throws -> LoadResult {
+        try await onOwnThread {
+            var workload = workload
+            return try generator.run(&workload, seconds: seconds)
+        }
     }
 
     /// Ends each new login by a logout token.
     /// - Returns: How many.
     private static func endLogins(
-        _ logins: [Login], _ key: TestKey, after life: Double, at broker: Broker, until end: LoadEnd
+        _ logins: [Login], _ key: TestKey, at broker: Broker, seconds: Double
     ) async throws -> Int {
-        let start = ContinuousClock.now
+        let (start, life) = (ContinuousClock.now, min(longestLife, seconds / 4))
         for (number, login) in logins.enumerated() {
-            try await Task.sleep(until: start + .seconds(life + Double(number)), clock: .continuous)
-            guard end.isAfter(ProcessClock.monotonic) else { return number }
+            let age = life + Double(number)
+            guard age < seconds else { return number }
+            try await Task.sleep(until: start + .seconds(age), clock: .continuous)
             let token = LogoutToken(
                 issuer: SampleApps.issuer, audience: SampleApps.source, sid: login.sid, key: key)
             let answer = try await broker.logout(token)
@@ -168,7 +168,7 @@ struct SoakRun {
                 ("seconds", .integer(Int(soak.seconds))), ("logins", .integer(soak.logins)),
                 ("sampled_at_s", .array(samples.map { .integer(Int($0.at)) })), ("resident_kib", numbers(\.resident)),
                 ("descriptors", numbers(\.descriptors)), ("table_octets", numbers(\.octets)),
-                ("rows", numbers(\.rows)), ("dead_rows", numbers(\.deadRows)), ("wal_octets", numbers(\.log)),
+                ("rows", numbers(\.rows)), ("wal_octets", numbers(\.log)),
             ], figures: [figure])
     }
 
@@ -196,7 +196,6 @@ private struct Sample {
     /// Of the tables of sessions and grants, with their indexes.
     let octets: Int64
     let rows: Int64
-    let deadRows: Int64
     /// Octets of write-ahead log since the cluster was made.
     let log: Int64
 
@@ -206,17 +205,15 @@ private struct Sample {
         descriptors = Int64(try FileManager.default.contentsOfDirectory(atPath: "/proc/\(broker.pid)/fd").count)
         let text = try await installation.cluster.sql(Self.statement, database: installation.database)
         let numbers = text.split(separator: "|").compactMap { Int64($0) }
-        guard numbers.count == 3 else { throw ManagedProcess.Failure(description: "sizes of tables: \(text)") }
-        (octets, rows, deadRows) = (numbers[0], numbers[1], numbers[2])
+        guard numbers.count == 2 else { throw ManagedProcess.Failure(description: "sizes of tables: \(text)") }
+        (octets, rows) = (numbers[0], numbers[1])
         log = try await installation.cluster.walPosition()
     }
 
     private static let statement = """
         SELECT concat_ws('|',
             pg_total_relation_size('native_sso.session') + pg_total_relation_size('native_sso.sso_grant'),
-            (SELECT count(*) FROM native_sso.session) + (SELECT count(*) FROM native_sso.sso_grant),
-            (SELECT sum(n_dead_tup) FROM pg_stat_user_tables
-             WHERE schemaname = 'native_sso' AND relname IN ('session', 'sso_grant')));
+            (SELECT count(*) FROM native_sso.session) + (SELECT count(*) FROM native_sso.sso_grant));
         """
 }
 

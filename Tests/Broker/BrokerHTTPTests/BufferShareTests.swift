@@ -78,39 +78,25 @@ struct BufferShareTests {
 
     @Test("The streams of a connection share its memory, and a reset stream frees its part")
     func streams() async throws {
-        let frame = RawFrame(.data, stream: 1, [UInt8](repeating: 97, count: 10_000))
-        try await HTTP2Tests.withBroker(ListenerLimits(bufferedOctets: 10_000)) { broker, client, _ async throws in
-            for stream: UInt32 in [1, 3] {
-                var data = frame
-                data.stream = stream
-                try await client.send(
-                    RawFrame(
-                        .headers, flags: RawFrame.endHeaders, stream: stream, RawFrame.block(FrameClient.goodHead)),
-                    data)
-            }
-            #expect(try await client.answer(3)?.status == 503)
+        let large = [("x-large", String(repeating: "a", count: 12_000))]
+        let data = [UInt8](repeating: 97, count: 10_000)
+        for (more, body, kept) in [
             // Of the body, and of the head: its target, and each field with 32 octets more.
-            try await wait(broker) { $0 == 8 * 1024 + 135 }
-            try await client.send(RawFrame(.reset, stream: 1, RawFrame.big(8)))
-            try await wait(broker) { $0 == 0 }
-            try await client.post(Requests.exchangeBody, on: 5)
-            #expect(try await client.answer(5)?.status == 200)
-        }
-    }
-
-    @Test("Header fields of unfinished requests keep out further ones, and are freed with their stream")
-    func headerFields() async throws {
-        let head = FrameClient.goodHead + [("x-large", String(repeating: "a", count: 12_000))]
-        try await HTTP2Tests.withBroker(ListenerLimits(bufferedOctets: 10_000)) { broker, client, _ async throws in
-            for stream: UInt32 in [1, 3] {
-                try await client.send(
-                    RawFrame(.headers, flags: RawFrame.endHeaders, stream: stream, RawFrame.block(head)))
+            ([], data, 8 * 1024 + 135), (large, [], 135 + 12_039 - BufferShare.own),
+        ] as [([(String, String)], [UInt8], Int)] {
+            try await HTTP2Tests.withBroker(ListenerLimits(bufferedOctets: 10_000)) { broker, client, _ async throws in
+                for stream: UInt32 in [1, 3] {
+                    try await client.begin(stream, more)
+                    if !body.isEmpty { try await client.send(RawFrame(.data, stream: stream, body)) }
+                }
+                #expect(try await client.answer(3)?.status == 503)
+                #expect(broker.log.requests.map { $0.string("reason") } == ["http_body_memory"])
+                try await wait(broker) { $0 == kept }
+                try await client.send(RawFrame(.reset, stream: 1, RawFrame.big(8)))
+                try await wait(broker) { $0 == 0 }
+                try await client.post(Requests.exchangeBody, on: 5)
+                #expect(try await client.answer(5)?.status == 200)
             }
-            #expect(try await client.answer(3)?.status == 503)
-            #expect(broker.log.requests.map { $0.string("reason") } == ["http_body_memory"])
-            try await wait(broker) { $0 == 135 + 12_039 - BufferShare.own }
-            try await client.send(RawFrame(.reset, stream: 1, RawFrame.big(8)))
-            try await wait(broker) { $0 == 0 }
         }
     }
 

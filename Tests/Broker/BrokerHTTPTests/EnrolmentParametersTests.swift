@@ -19,16 +19,6 @@ struct EnrolmentParametersTests {
         return try reader.enrolment()
     }
 
-    @Test("A form of each profile is read") func profiles() throws {
-        let current = try read([])
-        #expect(current.device == nil && current.scope?.tokens == ["openid", "device_sso"])
-        #expect(current.idToken.octets == Array("eyJ.e30.c2ln".utf8) && current.issuer.issuer == Domain.issuer)
-        let older = try read([
-            ("actor_token", "95twdf3w4y6wvftw35634t"), ("actor_token_type", Self.deviceID), ("scope", nil),
-        ])
-        #expect(older.profile == .deviceID && older.scope == nil)
-    }
-
     @Test(
         "Malformed enrolments are refused",
         arguments: [

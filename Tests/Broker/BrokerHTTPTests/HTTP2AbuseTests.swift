@@ -7,69 +7,82 @@ import Testing
 
 @Suite("Malicious HTTP/2", .timeLimit(.minutes(1)))
 struct HTTP2AbuseTests {
-    /// The broker closes the connection and still serves others.
-    private func expectEnd(
-        _ limits: ListenerLimits = ListenerLimits(), _ attack: (FrameClient) async throws -> Void
-    ) async throws {
-        try await HTTP2Tests.withBroker(limits) { broker, client, certificate async throws in
-            try await attack(client)
-            #expect(await client.isEnded())
-            try await FrameClient.connect(to: broker.ports.public, certificate) { other async throws in
-                try await other.post(Requests.exchangeBody, on: 1)
-                #expect(try await other.answer(1)?.status == 200)
-            }
-        }
+    private static let head = RawFrame.block(FrameClient.goodHead)
+    private static let begin = RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, head).octets
+
+    private static let ping = RawFrame(.ping, [UInt8](repeating: 1, count: 8)).octets
+
+    private static func flood(_ frame: RawFrame, _ count: Int = 20_000) -> [UInt8] {
+        Array(repeatElement(frame.octets, count: count).joined())
     }
 
-    @Test("H-30 rapid stream resets end the connection (CVE-2023-44487)")
-    func rapidReset() async throws {
-        try await expectEnd { client async throws in
-            var octets: [UInt8] = []
-            for index in 0..<2000 {
+    private static let rapidResets: [UInt8] = (0..<2000).flatMap { index -> [UInt8] in
+        let stream = UInt32(2 * index + 1)
+        return RawFrame(.headers, flags: RawFrame.endHeaders, stream: stream, head).octets
+            + RawFrame(.reset, stream: stream, [0, 0, 0, 8]).octets
+    }
+
+    /// A literal with indexing, then its index many times.
+    private static let compressedHeader: [UInt8] = {
+        var literal = RawFrame.block([("x-large", String(repeating: "a", count: 4000))])
+        literal[0] = 0x40
+        let block = head + literal + [UInt8](repeating: 0xBE, count: 1000)
+        return RawFrame(.headers, flags: RawFrame.endHeaders | RawFrame.endStream, stream: 1, block).octets
+    }()
+
+    private static let floods: [(name: String, octets: [UInt8])] = [
+        ("H-30 rapid resets, CVE-2023-44487", rapidResets),
+        (
+            "an endless header block, CVE-2024-27316",
+            RawFrame(.headers, stream: 1, head).octets
+                + flood(RawFrame(.continuation, stream: 1, RawFrame.block([("x", "y")])), 1000)
+        ),
+        ("fields that are small only while compressed", compressedHeader),
+        ("pings, CVE-2019-9512", begin + flood(RawFrame(.ping, [UInt8](repeating: 1, count: 8)))),
+        ("settings, CVE-2019-9515", begin + flood(RawFrame(.settings))),
+        ("priorities, CVE-2019-9513", begin + flood(RawFrame(.priority, stream: 1, [0, 0, 0, 0, 1]))),
+        ("empty data, CVE-2019-9518", begin + flood(RawFrame(.data, stream: 1))),
+        ("windows of the connection", begin + flood(RawFrame(.windowUpdate, [0, 0, 0, 1]))),
+        ("windows of a stream", begin + flood(RawFrame(.windowUpdate, stream: 1, [0, 0, 0, 1]))),
+    ]
+
+    @Test("Floods of frames, and header fields over the limit, end their own connection alone")
+    func floods() async throws {
+        try await HTTP2Tests.withBroker { broker, client, certificate async throws in
+            for (index, flood) in Self.floods.enumerated() {
+                try await FrameClient.connect(to: broker.ports.public, certificate) { attacker async throws in
+                    await attacker.trySend(flood.octets)
+                    #expect(await attacker.isEnded(), "\(flood.name)")
+                }
                 let stream = UInt32(2 * index + 1)
-                let head = RawFrame.block(FrameClient.goodHead)
-                octets += RawFrame(.headers, flags: RawFrame.endHeaders, stream: stream, head).octets
-                octets += RawFrame(.reset, stream: stream, [0, 0, 0, 8]).octets
+                try await client.post(Requests.exchangeBody, on: stream)
+                #expect(try await client.answer(stream)?.status == 200, "\(flood.name)")
             }
-            await client.trySend(octets)
         }
     }
 
-    static let answeredAtOnce: [(String, [RawFrame])] = [
-        (
-            "an answer at the end of the request",
-            [
-                RawFrame(.headers, flags: RawFrame.endHeaders, stream: 3, RawFrame.block(FrameClient.goodHead)),
-                RawFrame(.data, flags: RawFrame.endStream, stream: 3, Array("grant_type=password".utf8)),
-            ]
-        ),
-        (
-            "an answer to the head",
-            [
-                RawFrame(
-                    .headers, flags: RawFrame.endHeaders, stream: 3,
-                    RawFrame.block(FrameClient.goodHead + [("expect", "the worst")]))
-            ]
-        ),
-        (
-            "an interim answer",
-            [
-                RawFrame(
-                    .headers, flags: RawFrame.endHeaders, stream: 3,
-                    RawFrame.block(FrameClient.goodHead + [("expect", "100-continue")]))
-            ]
-        ),
+    /// Fields beside those of a good request, and its body, if that comes, too.
+    static let answeredAtOnce: [(String, [(String, String)], String?)] = [
+        ("an answer at the end of the request", [], "grant_type=password"),
+        ("an answer to the head", [("expect", "the worst")], nil),
+        ("an interim answer", [("expect", "100-continue")], nil),
     ]
 
     /// Behind a proxy, the other streams belong to other clients.
     @Test(
         "A stream answered and reset in one packet ends no other stream", arguments: answeredAtOnce)
-    func takenBack(_ row: (name: String, frames: [RawFrame])) async throws {
+    func takenBack(_ row: (name: String, fields: [(String, String)], body: String?)) async throws {
         let gate = Gate()
+        let head = RawFrame.block(FrameClient.goodHead + row.fields)
+        let frames = [
+            RawFrame(.headers, flags: RawFrame.endHeaders, stream: 3, head),
+            row.body.map { RawFrame(.data, flags: RawFrame.endStream, stream: 3, Array($0.utf8)) },
+            RawFrame(.reset, stream: 3, [0, 0, 0, 8]),
+        ].compactMap(\.self)
         try await HTTP2Tests.withBroker(gate: gate) { broker, client, _ async throws in
             try await client.post(Requests.exchangeBody, on: 1)
             await gate.arrivals(1)
-            try await client.send(row.frames.flatMap(\.octets) + RawFrame(.reset, stream: 3, [0, 0, 0, 8]).octets)
+            try await client.send(frames.flatMap(\.octets))
             try await client.post("grant_type=password", on: 5)
             #expect(try await client.answer(5)?.status == 400, "\(row.name)")
             gate.open()
@@ -96,46 +109,6 @@ struct HTTP2AbuseTests {
         }
     }
 
-    @Test("An endless header block in many frames ends the connection (CVE-2024-27316)")
-    func continuations() async throws {
-        try await expectEnd { client async throws in
-            let head = RawFrame.block(FrameClient.goodHead)
-            let more = RawFrame(.continuation, stream: 1, RawFrame.block([("x", "y")])).octets
-            await client.trySend(
-                RawFrame(.headers, stream: 1, head).octets + Array(repeatElement(more, count: 1000).joined()))
-        }
-    }
-
-    @Test("Header fields over the limit end the connection, even if compressed")
-    func headerBomb() async throws {
-        try await expectEnd { client async throws in
-            let large = [("x-large", String(repeating: "a", count: 4000))]
-            // A literal with indexing, then its index many times.
-            var block = RawFrame.block(FrameClient.goodHead)
-            var literal = RawFrame.block(large)
-            literal[0] = 0x40
-            block += literal + [UInt8](repeating: 0xBE, count: 1000)
-            await client.trySend(
-                RawFrame(.headers, flags: RawFrame.endHeaders | RawFrame.endStream, stream: 1, block).octets)
-        }
-    }
-
-    @Test(
-        "Frame floods end the connection (CVE-2019-9512, 9515, 9513, 9518), also of WINDOW_UPDATE",
-        arguments: [
-            RawFrame(.ping, [UInt8](repeating: 1, count: 8)), RawFrame(.settings),
-            RawFrame(.priority, stream: 1, [0, 0, 0, 0, 1]), RawFrame(.data, stream: 1),
-            RawFrame(.windowUpdate, [0, 0, 0, 1]), RawFrame(.windowUpdate, stream: 1, [0, 0, 0, 1]),
-        ])
-    func floods(_ frame: RawFrame) async throws {
-        try await expectEnd { client async throws in
-            let head = RawFrame.block(FrameClient.goodHead)
-            await client.trySend(
-                RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, head).octets
-                    + Array(repeatElement(frame.octets, count: 20_000).joined()))
-        }
-    }
-
     @Test("A flood of WINDOW_UPDATE ends with ENHANCE_YOUR_CALM; 16 of them beside each request do not")
     func windowUpdates() async throws {
         try await HTTP2Tests.withBroker { broker, client, _ async throws in
@@ -156,13 +129,10 @@ struct HTTP2AbuseTests {
     @Test("Too many concurrent streams end the connection")
     func tooManyStreams() async throws {
         try await HTTP2Tests.withBroker(ListenerLimits(streams: 2)) { broker, client, _ async throws in
-            let head = RawFrame.block(FrameClient.goodHead)
             // The limit applies from here on; until then it is 100.
             #expect(await client.frame(.settings) != nil)
             try await client.send(RawFrame(.settings, flags: 0x1))
-            for stream: UInt32 in [1, 3, 5] {
-                try await client.send(RawFrame(.headers, flags: RawFrame.endHeaders, stream: stream, head))
-            }
+            for stream: UInt32 in [1, 3, 5] { try await client.begin(stream) }
             #expect(await client.isEnded())
             #expect(broker.log.requests.isEmpty)
         }
@@ -194,35 +164,24 @@ struct HTTP2AbuseTests {
     }
 
     @Test(
-        "An unfinished frame or header block ends the connection at the timeout",
+        "An unfinished frame or header block ends the connection at the timeout; a ping does not keep an idle one open",
         arguments: [
-            [], [0, 0], RawFrame(.headers, stream: 1, RawFrame.block(FrameClient.goodHead)).octets,
+            [], ping, [0, 0], RawFrame(.headers, stream: 1, RawFrame.block(FrameClient.goodHead)).octets,
             Array(RawFrame(.headers, flags: 4, stream: 1, RawFrame.block(FrameClient.goodHead)).octets.dropLast()),
         ] as [[UInt8]])
     func slowHeaders(_ octets: [UInt8]) async throws {
         // With nothing begun, the limit for idle connections applies.
+        let isIdle = octets.isEmpty || octets == Self.ping
         let limits = ListenerLimits(
-            headerTimeout: octets.isEmpty ? .minutes(1) : .milliseconds(200),
-            idleTimeout: octets.isEmpty ? .milliseconds(200) : .minutes(1))
-        try await expectEnd(limits) { client async throws in try await client.send(octets) }
-    }
-
-    /// HPACK has no such field, so nothing after it can be decoded.
-    @Test("A field without a name ends the connection")
-    func fieldWithoutName() async throws {
-        try await expectEnd { client async throws in
-            await client.trySend(
-                RawFrame(
-                    .headers, flags: RawFrame.endHeaders | RawFrame.endStream, stream: 1,
-                    RawFrame.block(FrameClient.goodHead + [("", "a")])
-                ).octets)
-        }
-    }
-
-    @Test("Pings do not keep an idle connection open")
-    func pings() async throws {
-        try await expectEnd(ListenerLimits(idleTimeout: .milliseconds(200))) { client async throws in
-            try await client.send(RawFrame(.ping, [UInt8](repeating: 1, count: 8)))
+            headerTimeout: isIdle ? .minutes(1) : .milliseconds(200),
+            idleTimeout: isIdle ? .milliseconds(200) : .minutes(1))
+        try await HTTP2Tests.withBroker(limits) { broker, client, certificate async throws in
+            try await client.send(octets)
+            #expect(await client.isEnded())
+            try await FrameClient.connect(to: broker.ports.public, certificate) { other async throws in
+                try await other.post(Requests.exchangeBody, on: 1)
+                #expect(try await other.answer(1)?.status == 200)
+            }
         }
     }
 
@@ -230,9 +189,8 @@ struct HTTP2AbuseTests {
     func slowBody() async throws {
         let limits = ListenerLimits(bodyTimeout: .milliseconds(200))
         try await HTTP2Tests.withBroker(limits) { broker, client, _ async throws in
-            try await client.send(
-                RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, RawFrame.block(FrameClient.goodHead)),
-                RawFrame(.data, stream: 1, [97]))
+            try await client.begin(1)
+            try await client.send(RawFrame(.data, stream: 1, [97]))
             #expect(try await client.answer(1)?.status == 408)
             try await client.post(Requests.exchangeBody, on: 3)
             #expect(try await client.answer(3)?.status == 200)

@@ -22,82 +22,24 @@ struct HTTP2Tests {
         }
     }
 
-    @Test("An exchange is answered without connection-specific fields")
+    @Test("A Host that equals the authority says nothing else, and the answer has no connection-specific fields")
     func exchange() async throws {
-        try await Self.withBroker { broker, client, _ async throws in
-            for stream: UInt32 in [1, 3] {
-                try await client.post(Requests.exchangeBody, on: stream)
-                let answer = try #require(try await client.answer(stream))
-                #expect(answer.status == 200)
-                #expect(answer.text.contains("access_token"))
-                #expect(answer.fields["cache-control"] == ["no-store"])
-                #expect(answer.fields["pragma"] == ["no-cache"])
-                #expect(answer.fields["x-content-type-options"] == ["nosniff"])
-                #expect(answer.fields["content-length"] == [String(answer.body.count)])
-                #expect(answer.fields["x-request-id"].count == 1)
-                #expect(answer.fields["date"].count == 1)
-                #expect(!answer.fields.contains(name: "connection"))
-            }
-            #expect(broker.log.requests.count == 2)
+        try await Self.withBroker { _, client, _ async throws in
+            let head = FrameClient.goodHead + [("host", "sso.example.test")]
+            try await client.post(Requests.exchangeBody, on: 1, head: head)
+            let answer = try #require(try await client.answer(1))
+            #expect(answer.status == 200 && !answer.fields.contains(name: "connection"))
+            #expect(answer.fields["content-length"] == [String(answer.body.count)])
         }
     }
 
-    @Test("A new certificate ends no connection and no request")
-    func replacement() async throws {
-        let (gate, old, new) = (Gate(), try TestCertificate.current(), try TestCertificate.current())
-        let identity = try CurrentTLSIdentity(old)
-        try await TestBroker.run(TestBroker.Options(identity: identity, gate: gate)) { broker async throws in
-            try await FrameClient.connect(to: broker.ports.public, old) { client async throws in
-                try await client.post(Requests.exchangeBody, on: 1)
-                await gate.arrivals(1)
-                identity.replace(by: try TLSIdentity(new))
-                try await FrameClient.connect(to: broker.ports.public, new) { later async throws in
-                    try await later.post("grant_type=password", on: 1)
-                    #expect(try await later.answer(1)?.status == 400)
-                }
-                gate.open()
-                #expect(try await client.answer(1)?.status == 200)
-                try await client.post(Requests.exchangeBody, on: 3)
-                #expect(try await client.answer(3)?.status == 200)
-            }
-        }
-    }
-
-    @Test("Streams are answered when they are ready, not in order")
-    func concurrency() async throws {
-        let gate = Gate()
-        try await Self.withBroker(gate: gate) { broker, client, _ async throws in
-            try await client.post(Requests.exchangeBody, on: 1)
-            await gate.arrivals(1)
-            try await client.post("grant_type=password", on: 3)
-            #expect(try await client.answer(3)?.status == 400)
-            gate.open()
-            #expect(try await client.answer(1)?.status == 200)
-        }
-    }
-
-    static let heads: [(String, [(String, String)], Int, String)] = [
-        ("another method", changed(":method", "PUT"), 405, "http_method"),
-        ("another path", changed(":path", "/metrics"), 404, "http_unknown_path"),
-        ("a query", changed(":path", "/token?client_id=x"), 400, "http_query"),
-        (
-            "a long target", changed(":path", "/token?" + String(repeating: "a", count: 9000)), 414,
-            "http_target_too_long"
-        ),
-        ("an absolute target", changed(":path", "https://a/token"), 400, "http_target_form"),
-        ("no authority", changed(":authority", nil), 400, "http_host"),
-        ("an empty authority", changed(":authority", ""), 400, "http_host"),
-        ("an authority with userinfo", changed(":authority", "user@sso.example.test"), 400, "http_host"),
-        ("an authority with a port that is none", changed(":authority", "sso.example.test:99999"), 400, "http_host"),
-        ("another scheme", changed(":scheme", "ftp"), 400, "http_malformed"),
-        ("a value that begins with a space", FrameClient.goodHead + [("x-a", " a")], 400, "http_malformed"),
-        ("a value that ends with a tab", FrameClient.goodHead + [("x-a", "a\t")], 400, "http_malformed"),
-        ("two names", FrameClient.goodHead + [("host", "evil.example")], 400, "http_host"),
-        ("two hosts", changed(":authority", nil) + [("host", "a"), ("host", "b")], 400, "http_host"),
-        ("an expectation", FrameClient.goodHead + [("expect", "the worst")], 417, "http_expectation"),
-        ("a length that is no plain number", FrameClient.goodHead + [("content-length", "+3")], 400, "http_malformed"),
-        ("too many fields", FrameClient.goodHead + (0..<64).map { ("x-\($0)", "a") }, 431, "http_header_too_large"),
-        ("another media type", changed("content-type", "text/plain"), 400, "http_content_type"),
+    static let heads: [(String, [(String, String)], String)] = [
+        ("an empty authority", changed(":authority", ""), "http_host"),
+        ("an authority with userinfo", changed(":authority", "user@sso.example.test"), "http_host"),
+        ("two hosts", changed(":authority", nil) + [("host", "a"), ("host", "b")], "http_host"),
+        ("another scheme", changed(":scheme", "ftp"), "http_malformed"),
+        ("a value that begins with a space", FrameClient.goodHead + [("x-a", " a")], "http_malformed"),
+        ("a value that ends with a tab", FrameClient.goodHead + [("x-a", "a\t")], "http_malformed"),
     ]
 
     private static func changed(_ name: String, _ value: String?) -> [(String, String)] {
@@ -107,12 +49,10 @@ struct HTTP2Tests {
     }
 
     @Test("HTTP/2 heads follow the rules of HTTP/1.1", arguments: heads)
-    func rules(_ row: (name: String, head: [(String, String)], status: Int, reason: String)) async throws {
+    func rules(_ row: (name: String, head: [(String, String)], reason: String)) async throws {
         try await Self.withBroker { broker, client, _ async throws in
-            try await client.send(
-                RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, RawFrame.block(row.head)),
-                RawFrame(.data, flags: RawFrame.endStream, stream: 1, Array("a=b".utf8)))
-            #expect(try await client.answer(1)?.status == row.status, "\(row.name)")
+            try await client.post("a=b", on: 1, head: row.head)
+            #expect(try await client.answer(1)?.status == 400, "\(row.name)")
             #expect(broker.log.requests.map { $0.string("reason") } == [row.reason])
             // The connection still works.
             try await client.post(Requests.exchangeBody, on: 3)
@@ -120,27 +60,19 @@ struct HTTP2Tests {
         }
     }
 
-    @Test("A Host that equals the authority is accepted")
-    func sameHost() async throws {
-        try await Self.withBroker { broker, client, _ async throws in
-            try await client.post(
-                Requests.exchangeBody, on: 1, head: FrameClient.goodHead + [("host", "sso.example.test")])
-            #expect(try await client.answer(1)?.status == 200)
-        }
-    }
+    private static let malformed: [(String, String)] = [
+        ("Content-Type", "a"), ("te", "gzip"), ("x-a", "a\r\nb: c"), (":path", "/token"), (":status", "200"),
+        (":made-up", "a"), ("content-length", "2"), ("content-length", "9999"),
+    ]
+    static let malformedHeads: [[(String, String)]] =
+        [changed(":method", nil), changed(":method", nil) + [(":method", "POST")]]
+        + malformed.map { FrameClient.goodHead + [$0] }
 
     /// Behind a proxy, the streams of one connection belong to many clients.
-    @Test(
-        "A malformed request ends only its own stream",
-        arguments: [
-            [("Content-Type", "a")], [("connection", "close")], [("transfer-encoding", "chunked")],
-            [("upgrade", "h2c")],
-            [("te", "gzip")], [("x-a", "a\r\nb: c")], [("x-a", "a\0b")], [(":path", "/token")], [(":status", "200")],
-            [(":made-up", "a")], [("a b", "c")], [("x-\u{E9}", "a")],
-        ])
-    func forbidden(_ fields: [(String, String)]) async throws {
+    @Test("A malformed request ends only its own stream", arguments: malformedHeads)
+    func forbidden(_ head: [(String, String)]) async throws {
         try await Self.withBroker { broker, client, _ async throws in
-            try await client.post(Requests.exchangeBody, on: 1, head: FrameClient.goodHead + fields)
+            try await client.post(Requests.exchangeBody, on: 1, head: head)
             await Self.expectReset(client, 1)
             try await client.post(Requests.exchangeBody, on: 3)
             #expect(try await client.answer(3)?.status == 200)
@@ -168,6 +100,7 @@ struct HTTP2Tests {
         try await Self.withBroker(gate: gate) { broker, client, _ async throws in
             try await client.post(Requests.exchangeBody, on: 1)
             await gate.arrivals(1)
+            #expect(broker.metrics.text.contains("native_sso_requests_in_flight 1\n"))
             for stream: UInt32 in [3, 5] {
                 try await client.post("a=b", on: stream, head: FrameClient.goodHead + [("connection", "close")])
                 await Self.expectReset(client, stream)
@@ -185,36 +118,11 @@ struct HTTP2Tests {
         }
     }
 
-    @Test("Missing or misplaced pseudo-header fields are refused")
-    func pseudoHeaders() async throws {
-        let (method, rest) = (FrameClient.goodHead[0], Array(FrameClient.goodHead.dropFirst()))
-        for head in [rest, rest + [method]] {
-            try await Self.withBroker { broker, client, _ async throws in
-                try await client.post(Requests.exchangeBody, on: 1, head: head)
-                await Self.expectReset(client, 1)
-                try await client.post("grant_type=password", on: 3)
-                #expect(try await client.answer(3)?.status == 400)
-                Self.expectMalformed(1, broker)
-            }
-        }
-    }
-
-    @Test("A body whose length differs from Content-Length is refused", arguments: ["2", "4"])
-    func length(_ length: String) async throws {
-        try await Self.withBroker { broker, client, _ async throws in
-            try await client.post("a=b", on: 1, head: FrameClient.goodHead + [("content-length", length)])
-            await Self.expectReset(client, 1)
-            try await client.post("grant_type=password", on: 3)
-            #expect(try await client.answer(3)?.status == 400)
-            Self.expectMalformed(1, broker)
-        }
-    }
-
     @Test("Fields after the body are refused")
     func trailers() async throws {
         try await Self.withBroker { broker, client, _ async throws in
+            try await client.begin(1)
             try await client.send(
-                RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, RawFrame.block(FrameClient.goodHead)),
                 RawFrame(.data, stream: 1, Array(Requests.exchangeBody.utf8)),
                 RawFrame(
                     .headers, flags: RawFrame.endHeaders | RawFrame.endStream, stream: 1,
@@ -228,17 +136,13 @@ struct HTTP2Tests {
     func largeBody() async throws {
         let limits = ListenerLimits(bodySize: 1000, streamLingerTimeout: .milliseconds(50))
         try await Self.withBroker(limits) { broker, client, _ async throws in
-            try await client.send(
-                RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, RawFrame.block(FrameClient.goodHead)),
-                RawFrame(.data, stream: 1, [UInt8](repeating: 97, count: 1001)))
+            try await client.begin(1)
+            try await client.send(RawFrame(.data, stream: 1, [UInt8](repeating: 97, count: 1001)))
             #expect(try await client.answer(1)?.status == 413)
             let reset = try #require(await client.frame(.reset))
             #expect(reset.stream == 1 && reset.payload == [0, 0, 0, 0])
             // At once, if the header states the length.
-            try await client.send(
-                RawFrame(
-                    .headers, flags: RawFrame.endHeaders, stream: 3,
-                    RawFrame.block(FrameClient.goodHead + [("content-length", "1001")])))
+            try await client.begin(3, [("content-length", "1001")])
             #expect(try await client.answer(3)?.status == 413)
             try await client.post("grant_type=password", on: 5)
             #expect(try await client.answer(5)?.status == 400)
@@ -253,8 +157,7 @@ struct HTTP2Tests {
         try await Self.withBroker(limits, gate: gate) { broker, client, _ async throws in
             try await client.post(Requests.exchangeBody, on: 1)
             await gate.arrivals(1)
-            let head = RawFrame.block(FrameClient.goodHead + [("expect", "the worst")])
-            try await client.send(RawFrame(.headers, flags: RawFrame.endHeaders, stream: 3, head))
+            try await client.begin(3, [("expect", "the worst")])
             #expect(try await client.answer(3)?.status == 417)
             try await client.send(
                 RawFrame(.data, stream: 3, Array("a=b".utf8)),
@@ -268,24 +171,12 @@ struct HTTP2Tests {
         }
     }
 
-    @Test("HEAD has no body")
-    func head() async throws {
-        try await Self.withBroker { broker, client, _ async throws in
-            try await client.request(Self.changed(":method", "HEAD"), on: 1)
-            let answer = try #require(try await client.answer(1))
-            #expect(answer.status == 405 && answer.body.isEmpty)
-            #expect(answer.fields.first(name: "content-length") != "0")
-        }
-    }
-
     @Test("A client that expects 100 Continue receives it")
     func expectation() async throws {
         try await Self.withBroker { broker, client, _ async throws in
-            let head = FrameClient.goodHead + [("expect", "100-continue")]
-            try await client.send(RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, RawFrame.block(head)))
+            try await client.begin(1, [("expect", "100-continue")])
             #expect(await client.frame(.headers)?.stream == 1)
-            try await client.send(
-                RawFrame(.data, flags: RawFrame.endStream, stream: 1, Array(Requests.exchangeBody.utf8)))
+            try await client.end(1, Requests.exchangeBody)
             #expect(await client.frame(.data)?.flags == RawFrame.endStream)
         }
     }
@@ -308,8 +199,7 @@ struct HTTP2Tests {
 
     /// Stops the broker while the body of stream 1 is still to come, and reads the first GOAWAY.
     private static func stopAwaitingBody(_ broker: TestBroker, _ client: FrameClient) async throws {
-        let head = RawFrame.block(FrameClient.goodHead)
-        try await client.send(RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, head))
+        try await client.begin(1)
         try await client.ping()
         await broker.stop()
         #expect(await client.frame(.goAway)?.payload.prefix(4) == [0x7F, 0xFF, 0xFF, 0xFF])
@@ -322,8 +212,7 @@ struct HTTP2Tests {
             try await Self.stopAwaitingBody(broker, client)
             try await client.post(Requests.exchangeBody, on: 3)
             #expect(try await client.answer(3)?.status == 200)
-            try await client.send(
-                RawFrame(.data, flags: RawFrame.endStream, stream: 1, Array("grant_type=password".utf8)))
+            try await client.end(1, "grant_type=password")
             #expect(try await client.answer(1)?.status == 400)
             #expect(broker.metrics.text.contains("native_sso_http2_errors_total 0\n"))
         }
@@ -336,12 +225,12 @@ struct HTTP2Tests {
             try await Self.stopAwaitingBody(broker, client)
             #expect(await client.frame(.goAway)?.payload == [0, 0, 0, 1, 0, 0, 0, 0])
             try await client.post(Requests.exchangeBody, on: 3)
-            try await client.request([(":method", "POST")], on: 5)
+            let incomplete = RawFrame.block([(":method", "POST")])
             try await client.send(
-                RawFrame(
-                    .headers, flags: RawFrame.endHeaders, stream: 7, RawFrame.block(FrameClient.goodHead)),
-                RawFrame(.reset, stream: 7, [0, 0, 0, 8]),
-                RawFrame(.data, flags: RawFrame.endStream, stream: 1, Array("grant_type=password".utf8)))
+                RawFrame(.headers, flags: RawFrame.endHeaders | RawFrame.endStream, stream: 5, incomplete))
+            try await client.begin(7)
+            try await client.send(RawFrame(.reset, stream: 7, [0, 0, 0, 8]))
+            try await client.end(1, "grant_type=password")
             #expect(try await client.answer(1)?.status == 400)
             #expect(await client.isEnded())
             #expect(broker.log.requests.count == 1)

@@ -29,16 +29,6 @@ struct MonitoringListenerTests {
         }
     }
 
-    @Test("Authorities that are none are refused")
-    func noAuthorities() throws {
-        let server = try TestCertificate.current()
-        #expect(throws: TLSIdentity.Defect.authorities) {
-            _ = try TLSIdentity(
-                certificates: Array(server.certificate.utf8), key: Array(server.key.utf8),
-                clientAuthorities: Array("none".utf8))
-        }
-    }
-
     @Test("A metrics listener has metrics and health alone, and the internal one has no metrics then")
     func ownAddress() async throws {
         try await TestBroker.run(TestBroker.Options(movesMetrics: true)) { broker async throws in

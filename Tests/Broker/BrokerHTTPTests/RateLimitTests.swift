@@ -25,10 +25,7 @@ struct RateLimitTests {
         let answer = try #require(answer)
         #expect(answer.statusLine == "HTTP/1.1 429 Too Many Requests")
         #expect(answer.values("retry-after") == [retryAfter])
-        #expect(
-            answer.text
-                == #"{"error":"temporarily_unavailable","error_description":"There are too many requests."}"#)
-        #expect(answer.values("cache-control") == ["no-store"])
+        #expect(answer.error == "temporarily_unavailable")
         #expect(!answer.closes)
         let event = try #require(broker.domain.audit.events.last)
         #expect(event.reason == reason)
@@ -36,48 +33,6 @@ struct RateLimitTests {
         #expect(answer.values("x-request-id") == [event.requestID.description])
         #expect(broker.log.requests.last?.string("reason") == reason)
         #expect(broker.metrics.text.contains("native_sso_refusals_total{reason=\"\(reason)\"} "))
-    }
-
-    @Test("An address over its limit waits, for any request; other addresses do not")
-    func address() async throws {
-        let options = Self.options { $0.address = RateLimit(2, per: .seconds(60)) }
-        try await TestBroker.run(options) { broker async throws in
-            #expect(try await broker.answer(Requests.exchange, headers: Self.from("192.0.2.1"))?.status == 200)
-            let noise = Requests.post("%zz", headers: Self.from("192.0.2.1"))
-            #expect(try await broker.answer(noise)?.status == 400)
-            try expectLimited(try await broker.answer(noise), "rate_limited_address", retryAfter: "30", broker)
-            #expect(try await broker.answer(Requests.exchange, headers: Self.from("192.0.2.2"))?.status == 200)
-            broker.monotonic.advance(by: .seconds(30))
-            #expect(try await broker.answer(Requests.exchange, headers: Self.from("192.0.2.1"))?.status == 200)
-        }
-    }
-
-    @Test("Forwarding headers change nothing without trusted proxies")
-    func spoofedAddress() async throws {
-        var options = Self.options { $0.address = RateLimit(1, per: .seconds(60)) }
-        options.trustedProxies = .none
-        try await TestBroker.run(options) { broker async throws in
-            for _ in 0..<3 {
-                #expect(try await broker.answer(Requests.exchange, headers: Self.from("192.0.2.1"))?.status == 200)
-            }
-        }
-    }
-
-    @Test(
-        "Requests with an unreadable address share one limit",
-        arguments: [
-            (TrustedProxies.Header.xForwardedFor, "X-Forwarded-For: unknown"),
-            (.forwarded, "Forwarded: for=\"192.0.2.1"),
-        ])
-    func unreadableAddress(_ header: TrustedProxies.Header, _ field: String) async throws {
-        var options = Self.options { $0.address = RateLimit(1, per: .seconds(60)) }
-        options.trustedProxies.header = header
-        try await TestBroker.run(options) { broker async throws in
-            #expect(try await broker.answer(Requests.exchange, headers: [field])?.status == 200)
-            let limited = try await broker.answer(Requests.exchange, headers: [field])
-            try expectLimited(limited, "rate_limited_address", retryAfter: "60", broker)
-            #expect(broker.log.requests.last?.string("network") == "unreadable")
-        }
     }
 
     @Test("Malformed requests count against the limit of their address")
@@ -157,54 +112,6 @@ struct RateLimitTests {
         }
     }
 
-    @Test("Guesses at a secret are limited; the right secret passes from any address")
-    func guessedSecret() async throws {
-        let options = Self.options { $0.clientFailures = RateLimit(3, per: .seconds(30)) }
-        try await TestBroker.run(options) { broker async throws in
-            let secret = "correct-horse-battery-staple"
-            broker.domain.directory.put(
-                ClientCredentials(secrets: [ClientSecretDigest(of: secret)]), of: ClientID(validated: "server"))
-            let exchange = Requests.changed(Requests.exchange, [("client_id", nil)])
-            func status(_ secret: String, _ address: String) async throws -> Int? {
-                try await broker.answer(
-                    exchange, headers: Self.from(address) + [Requests.basic("server:\(secret)")])?.status
-            }
-            for _ in 0..<3 { #expect(try await status("guess", "192.0.2.1") == 401) }
-            let limited = try await broker.answer(
-                exchange, headers: Self.from("192.0.2.1") + [Requests.basic("server:guess")])
-            try expectLimited(limited, "rate_limited_client_failures", retryAfter: "10", broker)
-            #expect(broker.domain.audit.events.last?.client == ClientID(validated: "server"))
-            #expect(broker.log.requests.last?.string("client_id") == "server")
-            #expect(broker.log.requests.last?.string("network") == "192.0.2.0/24")
-            #expect(try await status(secret, "192.0.2.1") == 200)
-            #expect(try await status(secret, "198.51.100.1") == 200)
-            // Behind a proxy that names no client, all clients share one address, and failures are not counted.
-            for _ in 0..<6 { #expect(try await status("guess", "127.0.0.1") == 401) }
-            #expect(try await status(secret, "127.0.0.1") == 200)
-            #expect(try await broker.answer(Requests.exchange, headers: Self.from("192.0.2.1"))?.status == 200)
-        }
-    }
-
-    @Test("Wrong device values for an id_token are limited; the right device is not")
-    func guessedDevice() async throws {
-        let options = Self.options {
-            $0.deviceFailures = RateLimit(3, per: .seconds(60))
-            $0.session = RateLimit(3, per: .seconds(60))
-        }
-        try await TestBroker.run(options) { broker async throws in
-            for number in 0..<3 {
-                let guess = Requests.changed(Requests.exchange, [("actor_token", "a-guess-at-the-device-\(number)")])
-                #expect(try await broker.answer(guess)?.error == "invalid_grant")
-            }
-            let admissions = broker.domain.registry.admissions.count
-            let guess = Requests.changed(Requests.exchange, [("actor_token", "another-guess-at-the-device")])
-            try expectLimited(
-                try await broker.answer(guess), "rate_limited_device_failures", retryAfter: "20", broker)
-            #expect(broker.domain.registry.admissions.count == admissions)
-            for _ in 0..<3 { #expect(try await broker.answer(Requests.exchange)?.status == 200) }
-        }
-    }
-
     @Test("Guesses with an expired login do not limit its right device")
     func guessedDeviceOfAnOldToken() async throws {
         let options = Self.options { $0.deviceFailures = RateLimit(1, per: .seconds(60)) }
@@ -218,25 +125,18 @@ struct RateLimitTests {
         }
     }
 
-    @Test("A login exchanged in a loop is limited; forged tokens do not count")
-    func session() async throws {
+    @Test("Forged tokens do not count for the login or the grant that they name")
+    func forged() async throws {
         let options = Self.options { $0.session = RateLimit(2, per: .seconds(60)) }
         try await TestBroker.run(options) { broker async throws in
             broker.domain.verifier.answer(.refusal(.badSignature))
             for _ in 0..<5 { #expect(try await broker.answer(Requests.exchange)?.error == "invalid_request") }
             broker.domain.verifier.answer(.claims(Domain.claims(at: broker.domain.clock.now)))
-            for _ in 0..<2 { #expect(try await broker.answer(Requests.exchange)?.status == 200) }
-            try expectLimited(
-                try await broker.answer(Requests.exchange), "rate_limited_session", retryAfter: "30", broker)
-        }
-    }
-
-    @Test("A grant refreshed in a loop is limited; forged tokens do not count")
-    func grant() async throws {
-        let options = Self.options { $0.session = RateLimit(2, per: .seconds(60)) }
-        try await TestBroker.run(options) { broker async throws in
+            #expect(try await broker.answer(Requests.exchange)?.status == 200)
             let answer = try #require(try await broker.answer(Requests.exchange))
             let token = try #require(try JSONReader.parse(answer.body).object?.string("refresh_token"))
+            try expectLimited(
+                try await broker.answer(Requests.exchange), "rate_limited_session", retryAfter: "30", broker)
             let forged = String(token.dropLast(4)) + "AAAA"
             for _ in 0..<5 { #expect(try await broker.answer(Requests.refresh(forged))?.error == "invalid_grant") }
             for _ in 0..<2 { #expect(try await broker.answer(Requests.refresh(token))?.status == 200) }

@@ -62,6 +62,7 @@ struct RefusalTableTests {
             #expect(!isOutage || answer.body.error == .temporarilyUnavailable)
             #expect((answer.status == .unauthorized) == answer.headers.contains { $0.name == "WWW-Authenticate" })
             #expect((answer.body.error == .invalidClient) == isClientFailure(refusal))
+            if case .logout = refusal { #expect(answer.status == .badRequest && answer.body.error == .invalidRequest) }
         }
     }
 
@@ -92,11 +93,17 @@ struct RefusalTableTests {
         }
     }
 
-    @Test("All refusals by state share one body")
+    /// A second text would tell an attacker which of a token, a device value or a client's name and secret is right.
+    @Test("All refusals by state, of subject tokens and of clients share one body each")
     func oneBody() {
         let bodies = Self.all.map(\.answer.body).filter { $0.error == .invalidGrant }.map(\.json)
         #expect(bodies.count > 40)
         #expect(Set(bodies).count == 1)
+        let ofTokens = SubjectTokenDefect.allCases.map { Refusal.subjectToken($0) }
+        let ofClients = ClientRefusal.allCases.map {
+            Refusal.client(.init(reason: $0, client: nil, usedAuthorization: true))
+        }
+        for refusals in [ofTokens, ofClients] { #expect(Set(refusals.map(\.answer.body.json)).count == 1) }
     }
 
     @Test(

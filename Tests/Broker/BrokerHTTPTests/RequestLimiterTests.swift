@@ -12,12 +12,12 @@ struct RequestLimiterTests {
 
     private func address(_ text: String) throws -> ClientAddress { ClientAddress(try #require(NetworkAddress(text))) }
 
-    private func limit(_ charge: () throws(RateLimited) -> Void) -> RateLimited? {
-        do throws(RateLimited) {
+    private func limit(_ charge: () throws -> Void) -> RateLimited? {
+        do {
             try charge()
             return nil
         } catch {
-            return error
+            return error as? RateLimited
         }
     }
 
@@ -29,7 +29,7 @@ struct RequestLimiterTests {
             ("2001:db8::1", false), ("2001:DB8:0:0:ffff::2", true), ("2001:db8:0:1::1", false),
         ] {
             let address = try self.address(address)
-            #expect((limit { () throws(RateLimited) in try limiter.charge(requestFrom: address) } != nil) == isLimited)
+            #expect((limit { try limiter.charge(requestFrom: address) } != nil) == isLimited)
         }
         // No address, or the shared one of a proxy that names no client.
         for address in [nil, try address("127.0.0.1"), try address("::1")] {
@@ -58,13 +58,11 @@ struct RequestLimiterTests {
         let (here, there) = (try address("192.0.2.1"), try address("198.51.100.1"))
         try limiter.charge(requestFrom: here)
         for _ in 0..<3 {
-            #expect(limit { () throws(RateLimited) in try limiter.charge(requestFrom: here) }?.limit == .address)
+            #expect(limit { try limiter.charge(requestFrom: here) }?.limit == .address)
         }
         try limiter.charge(requestFrom: there)
         for caller in [nil, try address("192.0.2.2")] {
-            #expect(
-                limit { () throws(RateLimited) in try limiter.charge(requestFrom: caller) }
-                    == RateLimited(.listener, retryAfter: 10))
+            #expect(limit { try limiter.charge(requestFrom: caller) } == RateLimited(.listener, retryAfter: 10))
         }
     }
 
@@ -73,7 +71,7 @@ struct RequestLimiterTests {
         let limiter = RequestLimiter(with { $0.network = Self.one }, clock: clock)
         try limiter.charge(requestFrom: try address("2001:db8:7:1::1"))
         let same = try address("2001:db8:7:ffff::1")
-        #expect(limit { () throws(RateLimited) in try limiter.charge(requestFrom: same) }?.limit == .network)
+        #expect(limit { try limiter.charge(requestFrom: same) }?.limit == .network)
         try limiter.charge(requestFrom: try address("2001:db8:8::1"))
         for _ in 0..<3 { try limiter.charge(requestFrom: try address("192.0.2.1")) }
     }
@@ -83,13 +81,12 @@ struct RequestLimiterTests {
         let limiter = RequestLimiter(
             with { ($0.address, $0.network, $0.clientFailures) = (Self.one, Self.one, Self.one) }, clock: clock)
         try limiter.charge(requestFrom: .unreadable)
-        #expect(
-            limit { () throws(RateLimited) in try limiter.charge(requestFrom: .unreadable) }?.limit == .address)
+        #expect(limit { try limiter.charge(requestFrom: .unreadable) }?.limit == .address)
         try limiter.charge(requestFrom: try address("192.0.2.1"))
         try limiter.charge(requestFrom: nil)
         try limiter.charge(failureOf: "server", from: nil)
         try limiter.charge(failureOf: "server", from: .unreadable)
-        #expect(limit { () throws(RateLimited) in try limiter.charge(failureOf: "server", from: .unreadable) } != nil)
+        #expect(limit { try limiter.charge(failureOf: "server", from: .unreadable) } != nil)
     }
 
     @Test("Failures count by client name and address")
@@ -102,12 +99,11 @@ struct RequestLimiterTests {
         ] {
             try limiter.charge(failureOf: name, from: address)
             #expect(
-                limit { () throws(RateLimited) in try limiter.charge(failureOf: name, from: address) }
+                limit { try limiter.charge(failureOf: name, from: address) }
                     == RateLimited(.clientFailures, retryAfter: 10))
         }
         clock.advance(by: .milliseconds(9_001))
-        #expect(
-            limit { () throws(RateLimited) in try limiter.charge(failureOf: "server", from: there) }?.retryAfter == 1)
+        #expect(limit { try limiter.charge(failureOf: "server", from: there) }?.retryAfter == 1)
         clock.advance(by: .milliseconds(999))
         try limiter.charge(failureOf: "server", from: there)
     }
@@ -125,9 +121,7 @@ struct RequestLimiterTests {
     func logins() throws {
         let client = Domain.client("app-two")
         func exchange(_ limiter: RequestLimiter, _ idToken: IDTokenClaims, device: String = "d") -> RateLimited.Limit? {
-            limit { () throws(RateLimited) in
-                try limiter.charge(exchangeOf: idToken, onDevice: device, by: client)
-            }?.limit
+            limit { try limiter.charge(exchangeOf: idToken, onDevice: device, by: client) }?.limit
         }
         let sessions = RequestLimiter(with { $0.session = Self.one }, clock: clock)
         #expect(exchange(sessions, token()) == nil)
@@ -147,7 +141,7 @@ struct RequestLimiterTests {
 
         let guesses = RequestLimiter(with { ($0.deviceFailures, $0.session) = (Self.one, Self.one) }, clock: clock)
         try guesses.charge(failureOf: token())
-        #expect(limit { () throws(RateLimited) in try guesses.charge(failureOf: token()) }?.limit == .deviceFailures)
+        #expect(limit { try guesses.charge(failureOf: token()) }?.limit == .deviceFailures)
         #expect(exchange(guesses, token()) == nil)
     }
 
@@ -158,10 +152,8 @@ struct RequestLimiterTests {
             Domain.client("app-one"), Domain.client("server", authentication: .clientSecretBasic)
         )
         func check(_ limiter: RequestLimiter, _ token: String, by client: Client = client) -> RateLimited.Limit? {
-            limit { () throws(RateLimited) in
-                try limiter.check(
-                    enrolmentOf: fresh, token: EnrolledTokenDigest(of: SubjectToken(token)), by: client)
-            }?.limit
+            let digest = EnrolledTokenDigest(of: SubjectToken(token))
+            return limit { try limiter.check(enrolmentOf: fresh, token: digest, by: client) }?.limit
         }
         let users = RequestLimiter(with { ($0.user, $0.deviceFailures) = (Self.one, Self.one) }, clock: clock)
         for _ in 0..<3 { #expect(check(users, "a.a.a") == nil) }
@@ -187,13 +179,12 @@ struct RequestLimiterTests {
         let (app, server) = (Domain.client("app-two"), Domain.client("server", authentication: .clientSecretBasic))
         try limiter.charge(exchangeOf: token(), onDevice: "d", by: app)
         try limiter.charge(refreshOf: .random(), by: app)
-        #expect(
-            limit { () throws(RateLimited) in try limiter.charge(refreshOf: .random(), by: app) }?.limit == .client)
+        #expect(limit { try limiter.charge(refreshOf: .random(), by: app) }?.limit == .client)
         for _ in 0..<2 {
             try limiter.charge(authenticated: server.id)
             try limiter.charge(refreshOf: .random(), by: server)
         }
-        #expect(limit { () throws(RateLimited) in try limiter.charge(authenticated: server.id) }?.limit == .client)
+        #expect(limit { try limiter.charge(authenticated: server.id) }?.limit == .client)
     }
 
     @Test("Each grant has its own limit")
@@ -201,8 +192,7 @@ struct RequestLimiterTests {
         let limiter = RequestLimiter(with { $0.session = Self.one }, clock: clock)
         let (grant, client) = (UniqueID.random(), Domain.client("app-two"))
         try limiter.charge(refreshOf: grant, by: client)
-        #expect(
-            limit { () throws(RateLimited) in try limiter.charge(refreshOf: grant, by: client) }?.limit == .session)
+        #expect(limit { try limiter.charge(refreshOf: grant, by: client) }?.limit == .session)
         try limiter.charge(refreshOf: .random(), by: client)
     }
 

@@ -16,22 +16,6 @@ struct ConnectionStateTests {
         return state.receivedEnd(trailers: nil)
     }
 
-    @Test("A request in pieces is assembled")
-    func pieces() throws {
-        var state = ConnectionState(limits: ListenerLimits(bodySize: 6), origin: .unknown, share: .unlimited)
-        _ = state.received(head())
-        #expect(state.received(ByteBuffer(string: "abc")) == nil)
-        #expect(state.received(ByteBuffer(string: "def")) == nil)
-        #expect(!state.isIdle)
-        guard case .request(let request) = state.receivedEnd(trailers: nil) else {
-            Issue.record("no request")
-            return
-        }
-        #expect(String(buffer: request.body) == "abcdef")
-        #expect(state.answering() == .init(hasBody: true, closes: false))
-        #expect(state.isIdle)
-    }
-
     @Test("A body over the limit ends the intake, and nothing after it is delivered")
     func tooLarge() {
         var state = ConnectionState(limits: ListenerLimits(bodySize: 6), origin: .unknown, share: .unlimited)
@@ -62,13 +46,6 @@ struct ConnectionStateTests {
         #expect(state.isBehind)
         _ = state.answering()
         #expect(!state.isBehind)
-    }
-
-    @Test("Only the answer to HEAD has no body")
-    func headMethod() {
-        var state = ConnectionState(limits: ListenerLimits(), origin: .unknown, share: .unlimited)
-        for method in [HTTPMethod.POST, .HEAD, .POST] { #expect(whole(&state, head(method)) != nil) }
-        #expect([state.answering(), state.answering(), state.answering()].map(\.hasBody) == [true, false, true])
     }
 
     @Test("While draining, the answer in flight is the last, unless a request is half read")

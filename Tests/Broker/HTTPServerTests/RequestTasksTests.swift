@@ -53,6 +53,7 @@ struct RequestTasksTests {
 
     @Test("Cancelling cancels all requests, also later ones")
     func cancelled() async throws {
+        // Nothing but a cancellation ends this wait in time.
         try await withRequests(waiting: { try? await Task.sleep(for: .seconds(3600)) }) { requests, events in
             try await begin(requests)
             requests.cancel()

@@ -5,7 +5,6 @@ import JOSE
 import NativeSSO
 import OAuthWire
 import StrictCoding
-import Synchronization
 import Testing
 
 /// Codes and revocations over real HTTP and TLS.
@@ -58,23 +57,26 @@ import Testing
         + "&code_verifier=dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
     static let escaped = "p%2Bss%3Aw%25rd%26%3D+%2F"
 
-    @Test func withoutASecret() async throws {
-        let request = try await request(nil)
-        #expect(request.body == Self.form + "&client_id=app-one" && request.authorization == nil)
-    }
-
     /// RFC 6749 §2.3.1: the client form-encodes both parts before it joins them.
-    @Test func clientSecretBasic() async throws {
-        let request = try await request(.basic)
-        #expect(request.body == Self.form)
-        let expected = Data("app-one:\(Self.escaped)".utf8).base64EncodedString()
-        #expect(request.authorization == "Basic \(expected)")
-    }
-
-    @Test func clientSecretPost() async throws {
-        let request = try await request(.post)
-        #expect(request.body == Self.form + "&client_id=app-one&client_secret=\(Self.escaped)")
-        #expect(request.authorization == nil)
+    @Test(
+        arguments: [
+            (nil, "&client_id=app-one", nil),
+            (.basic, "", "Basic " + Data("app-one:\(escaped)".utf8).base64EncodedString()),
+            (.post, "&client_id=app-one&client_secret=\(escaped)", nil),
+        ] as [(ProviderCodeRelay.ClientSecret.Method?, String, String?)])
+    func authenticates(
+        by method: ProviderCodeRelay.ClientSecret.Method?, form: String, expected: String?
+    ) async throws {
+        try await StubServer.with({ _ in Self.json() }) { server in
+            let secret = method.map { ProviderCodeRelay.ClientSecret(Credential(Self.secret), by: $0) }
+            let result = try await withRelay(tokens: server.url("/token"), secret: secret) { await redeem($0) }
+            #expect(try result.get().accessToken == "a")
+            let lines = try #require(server.requests.first).components(separatedBy: "\r\n")
+            #expect(server.requests.count == 1 && lines.first == "POST /token HTTP/1.1")
+            #expect(lines.last == Self.form + form)
+            let authorization = lines.first { $0.lowercased().hasPrefix("authorization: ") }
+            #expect(authorization.map { String($0.dropFirst("authorization: ".count)) } == expected)
+        }
     }
 
     @Test func aClientWithASecretOfItsOwn() async throws {
@@ -93,52 +95,26 @@ import Testing
         #expect(bodies.last?.hasSuffix("&client_secret=common") == true)
     }
 
-    private func request(
-        _ method: ProviderCodeRelay.ClientSecret.Method?
-    ) async throws -> (body: String, authorization: String?) {
-        var received: [String] = []
-        try await StubServer.with({ _ in Self.json() }) { server in
-            let secret = method.map { ProviderCodeRelay.ClientSecret(Credential(Self.secret), by: $0) }
-            let result = try await withRelay(tokens: server.url("/token"), secret: secret) { await redeem($0) }
-            #expect(try result.get().accessToken == "a")
-            received = server.requests
-        }
-        let lines = try #require(received.first).components(separatedBy: "\r\n")
-        #expect(received.count == 1 && lines.first == "POST /token HTTP/1.1")
-        let authorization = lines.first { $0.lowercased().hasPrefix("authorization: ") }
-        return (lines.last ?? "", authorization.map { String($0.dropFirst("authorization: ".count)) })
-    }
-
     // MARK: TLS
 
-    /// The relay sends the code only to a server with a certificate of a configured CA for the requested host.
+    /// The relay sends the code only to a server with a certificate of a configured CA. `KeySetFetcherTests` has the other
+    /// certificates.
     @Test func authorities() async throws {
         let (own, other) = (try TestCertificate.current(), try TestCertificate.current())
-        let now = UnixTime(seconds: Int64(Date().timeIntervalSince1970))
-        let elsewhere = try TestCertificate(
-            address: [127, 0, 0, 9], notBefore: now.adding(-3600), notAfter: now.adding(3600))
-        for (shown, trusted, host, isTaken) in [
-            (own, own, "127.0.0.1", true), (own, other, "127.0.0.1", false), (own, nil, "127.0.0.1", false),
-            (elsewhere, elsewhere, "localhost", false), (elsewhere, elsewhere, "127.0.0.1", false),
-        ] {
-            try await StubServer.with({ _ in Self.json() }, certificate: shown) { server in
-                let authorities = try trusted.map {
-                    try #require(CertificateAuthorities(pem: Array($0.certificate.utf8)))
-                }
-                let result = try await withRelay(
-                    tokens: "https://\(host):\(server.port)/token", authorities: authorities
-                ) { await redeem($0) }
-                if isTaken {
-                    #expect(try result.get().accessToken == "a")
-                } else {
-                    // The code stays usable.
-                    guard case .failure(.notAsked(.unreachable)) = result else {
-                        Issue.record("\(host): \(result)")
-                        return
-                    }
-                    #expect(server.requests.isEmpty)
-                }
+        try await StubServer.with({ _ in Self.json() }, certificate: own) { server in
+            func result(trusting authority: TestCertificate) async throws -> Result<ProviderTokens, CodeRelayError> {
+                let authorities = try #require(CertificateAuthorities(pem: Array(authority.certificate.utf8)))
+                let url = "https://127.0.0.1:\(server.port)/token"
+                return try await withRelay(tokens: url, authorities: authorities) { await redeem($0) }
             }
+            // The code stays usable.
+            let refused = try await result(trusting: other)
+            guard case .failure(.notAsked(.unreachable)) = refused else {
+                Issue.record("\(refused)")
+                return
+            }
+            #expect(server.requests.isEmpty)
+            #expect(try await result(trusting: own).get().accessToken == "a")
         }
     }
 
@@ -187,70 +163,5 @@ import Testing
             await $0.revoke("r", of: Self.app, at: TestProvider.issuer)
         }
         #expect(found == .endpointUnknown)
-    }
-
-    /// An unusable answer still reports its refresh token.
-    @Test(arguments: [
-        #"{"access_token":"a","token_type":"Bearer","refresh_token":"r"}"#,
-        #"{"access_token":"a","token_type":"mac","refresh_token":"r","id_token":"i"}"#,
-        #"{"token_type":"Bearer","refresh_token":"r","id_token":"i"}"#,
-    ])
-    func orphans(body: String) async throws {
-        try await StubServer.with({ _ in Self.json(200, body) }) { server in
-            guard
-                case .failure(.unanswered(_, orphan: "r")) = try await withRelay(
-                    tokens: server.url("/token"), { await redeem($0) })
-            else {
-                Issue.record("the refresh token is lost")
-                return
-            }
-        }
-    }
-
-    // MARK: Discovery
-
-    /// Codes, tokens and secrets go only to the host of the discovery document.
-    @Test func endpointsOfItsOwnHost() async throws {
-        let key = try TestKey.document([try TestKey.shared(.es256)])
-        for (host, isTaken) in [("", true), ("https://elsewhere.example.com", false)] {
-            let port = LockedPort()
-            try await StubServer.with({ path in
-                guard path != "/keys" else { return .ok(key) }
-                let own = "http://127.0.0.1:\(port.value)"
-                let base = host.isEmpty ? own : host
-                return .ok(
-                    """
-                    {"issuer":"\(TestProvider.issuer.string)","jwks_uri":"\(own)/keys","token_endpoint":"\(base)/token",
-                     "revocation_endpoint":"\(base)/revoke","authorization_endpoint":"\(base)/authorize"}
-                    """)
-            }) { server in
-                port.value = server.port
-                let documents = DocumentClient()
-                let fetcher = KeySetFetcher(
-                    issuer: TestProvider.issuer,
-                    source: .discovery(
-                        try #require(ProviderURL(server.url("/discovery"), allowsLoopbackHTTP: true)), keySetHosts: []),
-                    documents: documents, allowsLoopbackHTTP: true)
-                let fetched: FetchedKeySet
-                do { fetched = try await fetcher.fetch() } catch {
-                    try await documents.shutdown()
-                    throw error
-                }
-                try await documents.shutdown()
-                #expect((fetched.endpoints.token?.string == server.url("/token")) == isTaken)
-                #expect((fetched.endpoints.revocation?.string == server.url("/revoke")) == isTaken)
-                #expect((fetched.endpoints.token == nil) != isTaken)
-                #expect(fetched.endpoints.authorization != nil)
-            }
-        }
-    }
-}
-
-/// The port of a server whose own answer contains it.
-private final class LockedPort: Sendable {
-    private let port = Mutex(0)
-    var value: Int {
-        get { port.withLock { $0 } }
-        set { port.withLock { $0 = newValue } }
     }
 }

@@ -24,7 +24,6 @@ final class StubServer: Sendable {
     private let log: Log
 
     private final class Log: Sendable {
-        let paths = Mutex<[String]>([])
         let requests = Mutex<[String]>([])
         /// Octets of an endless body that the client has read.
         let taken = Atomic<Int>(0)
@@ -77,7 +76,7 @@ final class StubServer: Sendable {
     func stop() async throws { try await channel.close() }
 
     var port: Int { channel.localAddress?.port ?? 0 }
-    var paths: [String] { log.paths.withLock { $0 } }
+    var paths: [String] { requests.map { String($0.split(separator: " ")[1]) } }
     /// The requests with their bodies.
     var requests: [String] { log.requests.withLock { $0 } }
     var octetsTaken: Int { log.taken.load(ordering: .relaxed) }
@@ -108,7 +107,6 @@ final class StubServer: Sendable {
             guard isComplete, let path = request.split(separator: " ").dropFirst().first else { return }
             received = []
             log.requests.withLock { $0.append(request) }
-            log.paths.withLock { $0.append(String(path)) }
             switch reply(String(path)) {
             case .status(let code, let headers, let body):
                 let lines = ["HTTP/1.1 \(code) X", "Content-Length: \(body.count)", "Connection: close"] + headers

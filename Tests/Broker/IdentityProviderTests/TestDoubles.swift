@@ -112,35 +112,29 @@ struct TestProvider {
     ])
 
     let clock = ManualClock()
-    let wallClock = FixedClock(seconds: TestProvider.start.seconds)
+    let wallClock: FixedClock
     let archive: MemoryKeyArchive
     let fetcher: ScriptedFetcher
     let keys: ProviderKeys
     let validator: IDTokenValidator
 
+    /// - Parameter other: Its archive and wall clock are shared.
     init(
         _ fetcher: ScriptedFetcher, settings: ProviderKeys.Settings = .init(),
-        algorithms: Set<SignatureAlgorithm> = [.es256, .rs256, .edDSA]
+        algorithms: Set<SignatureAlgorithm> = [.es256, .rs256, .edDSA], sharing other: TestProvider? = nil
     ) {
         self.fetcher = fetcher
-        archive = MemoryKeyArchive(clock: wallClock)
+        let wallClock = other?.wallClock ?? FixedClock(seconds: Self.start.seconds)
+        self.wallClock = wallClock
+        archive = other?.archive ?? MemoryKeyArchive(clock: wallClock)
         keys = ProviderKeys(
             issuer: Self.issuer, fetcher: fetcher, archive: archive, settings: settings, wallClock: wallClock,
             clock: clock, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
         validator = IDTokenValidator([.init(keys: keys, algorithms: algorithms)], subjects: Self.subjects)
     }
 
-    /// Another replica, or this one after a restart: same archive, same clocks.
+    /// Another replica, or this one after a restart: same archive, same wall clock.
     func replica(_ fetcher: ScriptedFetcher) -> TestProvider { TestProvider(fetcher, sharing: self) }
-
-    private init(_ fetcher: ScriptedFetcher, sharing other: TestProvider) {
-        self.fetcher = fetcher
-        archive = other.archive
-        keys = ProviderKeys(
-            issuer: Self.issuer, fetcher: fetcher, archive: archive, wallClock: other.wallClock, clock: clock,
-            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
-        validator = IDTokenValidator([.init(keys: keys, algorithms: [.es256])], subjects: Self.subjects)
-    }
 
     /// Moves both clocks.
     func advance(by span: Seconds) {
@@ -178,8 +172,16 @@ struct TestProvider {
     func outcome(_ token: SubjectToken) async -> Outcome { await outcome(token, at: wallClock.now) }
 
     func outcome(_ token: SubjectToken, at now: UnixTime) async -> Outcome {
+        await Self.outcome { () throws(IDTokenVerificationError) in
+            try await validator.verify(token, from: Self.issuer, for: .exchange, at: now).claims
+        }
+    }
+
+    static func outcome<Value>(
+        of verify: () async throws(IDTokenVerificationError) -> Value
+    ) async -> Outcome {
         do throws(IDTokenVerificationError) {
-            _ = try await validator.verify(token, from: Self.issuer, for: .exchange, at: now).claims
+            _ = try await verify()
             return .verified
         } catch {
             switch error {

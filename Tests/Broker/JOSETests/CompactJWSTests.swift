@@ -114,38 +114,20 @@ import Testing
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    @Test(arguments: ["[]", "[{}]", "null", "7", "\"{}\"", "true"])
-    func claimsMustBeAnObject(payload: String) throws {
+    @Test func claimsMustBeAStrictObject() throws {
         let key = try TestKey.shared(.es256)
-        let token = try CompactJWS(try key.sign(header: #"{"alg":"ES256"}"#, payload: payload))
-        #expect(throws: JWSError.payloadNotObject) { try token.verified(by: key.publicKey) }
-    }
-
-    @Test(arguments: [
-        "", "{", "{}{}", #"{"sub":"a","sub":"b"}"#, #"{"sub":"a","s\u0075b":"b"}"#, "{\"sub\":\"\u{0}\"}", "\u{FEFF}{}",
-    ])
-    func claimsMustBeStrictJSON(payload: String) throws {
-        let key = try TestKey.shared(.es256)
-        #expect(throws: JWSError.self) {
-            try CompactJWS(try key.sign(header: #"{"alg":"ES256"}"#, payload: payload)).verified(by: key.publicKey)
+        for payload in ["[]", "[{}]", "null", "7", "\"{}\"", "true"] {
+            let token = try CompactJWS(try key.sign(header: #"{"alg":"ES256"}"#, payload: payload))
+            #expect(throws: JWSError.payloadNotObject) { try token.verified(by: key.publicKey) }
         }
-    }
-
-    @Test func claimsBomb() throws {
-        let key = try TestKey.shared(.es256)
-        func refusal(_ payload: String) throws -> JWSError? {
-            do {
-                _ = try CompactJWS(try key.sign(header: #"{"alg":"ES256"}"#, payload: payload)).verified(
-                    by: key.publicKey)
-                return nil
-            } catch let error as JWSError {
-                return error
+        for payload in [
+            "", "{", "{}{}", #"{"sub":"a","sub":"b"}"#, #"{"sub":"a","s\u0075b":"b"}"#, "{\"sub\":\"\u{0}\"}",
+            "\u{FEFF}{}",
+        ] {
+            #expect(throws: JWSError.self) {
+                try CompactJWS(try key.sign(header: #"{"alg":"ES256"}"#, payload: payload)).verified(by: key.publicKey)
             }
         }
-        let deep = String(repeating: #"{"a":"#, count: 200) + "1" + String(repeating: "}", count: 200)
-        #expect(try refusal(deep) == .payloadNotJSON(.tooDeep))
-        let wide = "{" + (0..<1_000).map { "\"\($0)\":0" }.joined(separator: ",") + "}"
-        #expect(try refusal(wide) == .payloadNotJSON(.tooManyMembers))
     }
 
     /// The verifier finds a bad signature before it parses the payload: a sender without a key cannot reach the parser.

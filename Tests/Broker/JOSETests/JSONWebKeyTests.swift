@@ -29,34 +29,32 @@ import Testing
         #expect(key.json.string("use") == "sig")
     }
 
-    // J-06
-    @Test func useAndOperations() throws {
-        #expect(refusal(try changed(.rs256, [("use", .string("enc"))])) == .notForVerification)
-        #expect(refusal(try changed(.rs256, [("use", .string("SIG"))])) == .notForVerification)
-        #expect(refusal(try changed(.rs256, [("use", .null)])) == .malformedMember)
-        #expect(
-            refusal(try changed(.rs256, [("use", nil), ("key_ops", .array([.string("encrypt")]))]))
-                == .notForVerification)
-        #expect(refusal(try changed(.rs256, [("use", nil), ("key_ops", .array([]))])) == .notForVerification)
-        #expect(refusal(try changed(.rs256, [("key_ops", .array([.string("sign"), .string("verify")]))])) == nil)
-        #expect(refusal(try changed(.rs256, [("key_ops", .string("verify"))])) == .malformedMember)
-        #expect(
-            refusal(try changed(.rs256, [("use", .string("enc")), ("key_ops", .array([.string("verify")]))]))
-                == .notForVerification)
-    }
+    /// J-06: use and operations, and more.
+    private static let rows: [(key: SignatureAlgorithm, changes: [(String, JSONValue?)], error: JSONWebKeyError?)] = [
+        (.rs256, [("use", .string("enc"))], .notForVerification),
+        (.rs256, [("use", .string("SIG"))], .notForVerification),
+        (.rs256, [("use", .null)], .malformedMember),
+        (.rs256, [("use", nil), ("key_ops", .array([.string("encrypt")]))], .notForVerification),
+        (.rs256, [("use", nil), ("key_ops", .array([]))], .notForVerification),
+        (.rs256, [("key_ops", .array([.string("sign"), .string("verify")]))], nil),
+        (.rs256, [("key_ops", .string("verify"))], .malformedMember),
+        (.rs256, [("use", .string("enc")), ("key_ops", .array([.string("verify")]))], .notForVerification),
+        (.rs256, [("kty", nil)], .malformedMember),
+        (.rs256, [("kty", .string("oct"))], .unsupportedKeyType),
+        (.rs256, [("kty", .string("rsa"))], .unsupportedKeyType),
+        (.es256, [("crv", .string("secp256k1"))], .unsupportedKeyType),
+        (.edDSA, [("crv", .string("X25519"))], .unsupportedKeyType),
+        (.edDSA, [("crv", .string("Ed448"))], .unsupportedKeyType),
+        (.rs256, [("alg", .string("RSA-OAEP"))], .unsupportedAlgorithm),
+        (.rs256, [("alg", .string("HS256"))], .unsupportedAlgorithm),
+        (.rs256, [("alg", .string("ES256"))], .algorithmDoesNotFitKey),
+        (.es256, [("alg", .string("ES384"))], .algorithmDoesNotFitKey),
+        (.rs256, [("kid", .number(JSONNumber(1)))], .malformedMember),
+    ]
 
-    @Test func typesAndAlgorithms() throws {
-        #expect(refusal(JSONObject()) == .malformedMember)
-        #expect(refusal(try changed(.rs256, [("kty", .string("oct"))])) == .unsupportedKeyType)
-        #expect(refusal(try changed(.rs256, [("kty", .string("rsa"))])) == .unsupportedKeyType)
-        #expect(refusal(try changed(.es256, [("crv", .string("secp256k1"))])) == .unsupportedKeyType)
-        #expect(refusal(try changed(.edDSA, [("crv", .string("X25519"))])) == .unsupportedKeyType)
-        #expect(refusal(try changed(.edDSA, [("crv", .string("Ed448"))])) == .unsupportedKeyType)
-        #expect(refusal(try changed(.rs256, [("alg", .string("RSA-OAEP"))])) == .unsupportedAlgorithm)
-        #expect(refusal(try changed(.rs256, [("alg", .string("HS256"))])) == .unsupportedAlgorithm)
-        #expect(refusal(try changed(.rs256, [("alg", .string("ES256"))])) == .algorithmDoesNotFitKey)
-        #expect(refusal(try changed(.es256, [("alg", .string("ES384"))])) == .algorithmDoesNotFitKey)
-        #expect(refusal(try changed(.rs256, [("kid", .number(JSONNumber(1)))])) == .malformedMember)
+    @Test(arguments: rows.indices) func members(_ index: Int) throws {
+        let (key, changes, error) = Self.rows[index]
+        #expect(refusal(try changed(key, changes)) == error)
     }
 
     @Test(arguments: ["d", "p", "q", "dp", "dq", "qi", "oth", "k"])
@@ -134,14 +132,11 @@ import Testing
         #expect(verifies(signature))
         let half = signature.count / 2
         let zero = [UInt8](repeating: 0, count: half)
-        #expect(!verifies(zero + zero))
-        #expect(!verifies(Array(signature[..<half]) + zero))
-        #expect(!verifies(zero + Array(signature[half...])))
-        #expect(!verifies([UInt8](repeating: 0xFF, count: 2 * half)))
-        #expect(!verifies(signature + [0]))
-        #expect(!verifies([0] + signature))
-        #expect(!verifies(Array(signature.dropLast())))
-        #expect(!verifies([]))
+        for other in [
+            zero + zero, Array(signature[..<half]) + zero, zero + Array(signature[half...]),
+            [UInt8](repeating: 0xFF, count: 2 * half), signature + [0], [0] + signature,
+            Array(signature.dropLast()), [],
+        ] { #expect(!verifies(other)) }
         func integer(_ number: [UInt8]) -> [UInt8] {
             let digits = [0] + Array(number.drop { $0 == 0 })
             return [2, UInt8(digits.count)] + digits
@@ -155,10 +150,9 @@ import Testing
         let key = try TestKey.shared(algorithm)
         let signature = try key.signature(over: [])
         #expect(key.publicKey.verifies(signature, of: [], algorithm: algorithm))
-        #expect(!key.publicKey.verifies([0] + signature, of: [], algorithm: algorithm))
-        #expect(!key.publicKey.verifies(signature + [0], of: [], algorithm: algorithm))
-        #expect(!key.publicKey.verifies(Array(signature.dropLast()), of: [], algorithm: algorithm))
-        #expect(!key.publicKey.verifies([], of: [], algorithm: algorithm))
+        for other in [[0] + signature, signature + [0], Array(signature.dropLast()), []] {
+            #expect(!key.publicKey.verifies(other, of: [], algorithm: algorithm))
+        }
     }
 
     @Test func aKeyWithoutAlgorithmServesItsFamily() throws {

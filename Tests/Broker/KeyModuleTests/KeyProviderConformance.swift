@@ -5,8 +5,22 @@ import NativeSSO
 import StrictCoding
 import Testing
 
-/// The rules for every key provider. The suite of each provider calls all of them.
+/// The rules for every key provider. The suite of each provider calls ``check(_:_:)``.
 enum KeyProviderConformance {
+    /// - Parameter make: Makes a provider of the same keys each time.
+    static func check(_ algorithms: [KeyAlgorithm], _ make: () throws -> any KeyProvider) async throws {
+        for algorithm in algorithms {
+            try await signsByTheKeyThatItNames(try make(), algorithm)
+            try await signsConcurrently(try make(), algorithm)
+        }
+        try await ecdsaSignaturesHaveFixedLength(try make())
+        try await findsAKeyAgain(make)
+        try await refusesAnotherKeyThanTheOneMeant(try make())
+        try await tagsConcurrently(try make())
+        try await refusesTheWrongKind(try make())
+        try await destroysForGood(try make())
+    }
+
     static let issuer = Issuer(validated: "https://sso.example.com")
 
     /// What a broker has signed: the signer signs nothing else.
@@ -148,23 +162,31 @@ enum KeyProviderConformance {
         await #expect(throws: KeyError.self) { try await provider.signingKey(other) }
     }
 
-    static func signsWhatItsPublicKeyVerifies(_ provider: any KeyProvider, _ algorithm: KeyAlgorithm) async throws {
+    /// The key's name is its thumbprint, and its published half verifies.
+    static func signsByTheKeyThatItNames(_ provider: any KeyProvider, _ algorithm: KeyAlgorithm) async throws {
         let generated = try await provider.generateSigningKey(algorithm, modulusBits: 2048)
+        let publicJWK = try #require(generated.publicJWK)
+        let json = try #require(try JSONReader.parse(publicJWK.utf8).object)
+        let published = try JSONWebKey(json)  // refuses private members
+        #expect(Base64URL.encode(published.thumbprint) == generated.kid)
+        #expect(published.keyID == generated.kid)
+        #expect(json.string("alg") == algorithm.rawValue)
+        #expect(json.string("use") == "sig")
         let key = try await provider.signingKey(.of(generated, .accessToken))
+        #expect(key.publicKey == published && key.algorithm == algorithm)
         let name = try #require(SignatureAlgorithm(name: algorithm.rawValue))
         for length in [0, 1, 55, 64, 1000, 11_000] {
             let message = signingInput(key, String(repeating: "x", count: length))
             let signature = try await key.signature(over: message)
             #expect(signature.count == [.es256: 64, .es384: 96, .edDSA: 64][algorithm, default: 256])
-            #expect(key.publicKey.verifies(signature, of: message, algorithm: name))
-            #expect(!key.publicKey.verifies(signature, of: message + [0], algorithm: name))
+            #expect(published.verifies(signature, of: message, algorithm: name))
+            #expect(!published.verifies(signature, of: message + [0], algorithm: name))
         }
     }
 
     /// A signature keeps the leading zeros of r and s. One signature in 128 has one.
     static func ecdsaSignaturesHaveFixedLength(_ provider: any KeyProvider) async throws {
-        let key = try await provider.signingKey(
-            .of(try await provider.generateSigningKey(.es256, modulusBits: 0), .accessToken))
+        let key = try await provider.newSigningKey()
         var leadingZeros = 0
         for index in 0..<2000 {
             let message = signingInput(key, String(index))
@@ -177,20 +199,6 @@ enum KeyProviderConformance {
         #expect(leadingZeros > 0)  // fails by chance once in 6 million runs
     }
 
-    static func namesKeysByThumbprint(_ provider: any KeyProvider, _ algorithm: KeyAlgorithm) async throws {
-        let generated = try await provider.generateSigningKey(algorithm, modulusBits: 2048)
-        let text = try #require(generated.publicJWK)
-        let json = try #require(try JSONReader.parse(text.utf8).object)
-        let published = try JSONWebKey(json)  // refuses private members
-        #expect(Base64URL.encode(published.thumbprint) == generated.kid)
-        #expect(published.keyID == generated.kid)
-        #expect(json.string("alg") == algorithm.rawValue)
-        #expect(json.string("use") == "sig")
-        let loaded = try await provider.signingKey(.of(generated, .accessToken))
-        #expect(loaded.publicKey == published)
-        #expect(loaded.algorithm == algorithm)
-    }
-
     static func findsAKeyAgain(_ make: () throws -> any KeyProvider) async throws {
         let first = try make()
         let records = try await first.completeSet()
@@ -199,6 +207,10 @@ enum KeyProviderConformance {
         #expect(again.missing.isEmpty)
         let firstSet = await KeySet(records, from: first)
         #expect(again.jwks == firstSet.jwks)
+        // It is never overwritten.
+        await #expect(throws: KeyError.self) { try await first.generateRefreshTokenKey(id: 1) }
+        await #expect(throws: KeyError.self) { try await first.generateDeviceKey() }
+        #expect(await KeySet(records, from: first).problems.isEmpty)
     }
 
     static func refusesAnotherKeyThanTheOneMeant(_ provider: any KeyProvider) async throws {
@@ -212,15 +224,6 @@ enum KeyProviderConformance {
         _ = try await provider.macKey(tag)
     }
 
-    static func neverOverwritesAKey(_ provider: any KeyProvider) async throws {
-        let first = KeyRecord.of(try await provider.generateRefreshTokenKey(id: 3), .refreshToken)
-        await #expect(throws: KeyError.self) { try await provider.generateRefreshTokenKey(id: 3) }
-        _ = try await provider.macKey(first)
-        let device = KeyRecord.of(try await provider.generateDeviceKey(), .device)
-        await #expect(throws: KeyError.self) { try await provider.generateDeviceKey() }
-        _ = try await provider.macKey(device)
-    }
-
     static func destroysForGood(_ provider: any KeyProvider) async throws {
         let record = KeyRecord.of(try await provider.generateSigningKey(.es256, modulusBits: 0), .accessToken)
         try await provider.destroy(record)
@@ -229,8 +232,7 @@ enum KeyProviderConformance {
     }
 
     static func signsConcurrently(_ provider: any KeyProvider, _ algorithm: KeyAlgorithm) async throws {
-        let key = try await provider.signingKey(
-            .of(try await provider.generateSigningKey(algorithm, modulusBits: 2048), .accessToken))
+        let key = try await provider.newSigningKey(algorithm)
         let name = try #require(SignatureAlgorithm(name: algorithm.rawValue))
         let verified = try await withThrowingTaskGroup(of: Bool.self) { group in
             for task in 0..<64 {

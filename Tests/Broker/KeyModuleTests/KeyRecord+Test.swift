@@ -28,6 +28,11 @@ extension KeyRecord {
 }
 
 extension KeyProvider {
+    /// A new key that signs.
+    func newSigningKey(_ algorithm: KeyAlgorithm = .es256) async throws -> any SigningKey {
+        try await signingKey(.of(try await generateSigningKey(algorithm, modulusBits: 2048), .accessToken))
+    }
+
     /// An active key for each use.
     func completeSet(_ algorithm: KeyAlgorithm = .es256) async throws -> [KeyRecord] {
         [

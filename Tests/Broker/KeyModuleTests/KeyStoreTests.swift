@@ -30,17 +30,18 @@ struct KeyStoreTests {
         #expect(try await client.protection(of: record) == files.protection(of: record))
     }
 
-    @Test func `the store makes a whole set of keys`() async throws {
+    @Test func `the store makes a whole set of keys, and destroys one`() async throws {
         let records = try await client.completeSet()
         #expect(await KeySet(records, from: files).problems.isEmpty)
         #expect(await KeySet(records, from: client).problems.isEmpty)
-    }
-
-    @Test func `a key that the store destroys is gone`() async throws {
-        let record = KeyRecord.of(try await client.generateDeviceKey(), .device)
-        try await client.destroy(record)
-        #expect(try directory.names.isEmpty)
-        await #expect(throws: KeyError.self) { try await client.macKey(record) }
+        // The client signs and tags nothing.
+        let key = try await client.signingKey(records[0])
+        let authenticator = try await client.macKey(records[1])
+        await #expect(throws: KeyError.self) { try await key.signature(over: [1]) }
+        await #expect(throws: KeyError.self) { try await authenticator.tag([1]) }
+        try await client.destroy(records[2])
+        #expect(try directory.names == records[..<2].map(\.reference).sorted())
+        await #expect(throws: KeyError.self) { try await client.macKey(records[2]) }
     }
 
     @Test func `the client names what the store refuses`() async throws {
@@ -51,14 +52,6 @@ struct KeyStoreTests {
         } throws: {
             "\($0)".contains("\(directory.file(record.reference)) has mode 0644")
         }
-    }
-
-    @Test func `the client signs and tags nothing`() async throws {
-        let records = try await client.completeSet()
-        let key = try await client.signingKey(records[0])
-        let authenticator = try await client.macKey(records[1])
-        await #expect(throws: KeyError.self) { try await key.signature(over: [1]) }
-        await #expect(throws: KeyError.self) { try await authenticator.tag([1]) }
     }
 
     /// The store is a process of the broker's user, which an attacker may have taken over.

@@ -33,8 +33,7 @@ struct SignerFaultTests {
     }
 
     @Test func `a signer that is gone is known at once, and back within 5 s`() async throws {
-        let signer = try TestSigner()
-        try signer.start()
+        let signer = try TestSigner.started()
         let provider = signer.provider()
         let records = try await provider.completeSet()
         let ring = KeyRing()
@@ -74,17 +73,18 @@ struct SignerFaultTests {
 
     @Test func `calls in flight end when the signer is killed`() async throws {
         let signer = try TestSigner()
-        try signer.start(serving: SlowProvider(other: signer.maker, pause: .seconds(60)))
+        let (calls, call) = AsyncStream.makeStream(of: Void.self)
+        try signer.start(serving: SlowProvider(maker: signer.maker, pause: .seconds(60)) { call.yield() })
         let provider = signer.provider(deadline: .seconds(60))
-        let key = try await provider.signingKey(
-            .of(try await provider.generateSigningKey(.es256, modulusBits: 0), .accessToken))
+        let key = try await provider.newSigningKey()
         let message = KeyProviderConformance.signingInput(key, "x")
         let defects = await withTaskGroup(of: SignerDefect?.self) { group in
             for _ in 0..<20 {
                 group.addTask { await defect { () async throws(KeyError) in try await key.signature(over: message) } }
             }
             group.addTask {
-                try? await Task.sleep(for: .milliseconds(100))
+                var inFlight = calls.makeAsyncIterator()
+                for _ in 0..<20 { await inFlight.next() }
                 signer.stop()
                 return nil
             }
@@ -96,7 +96,7 @@ struct SignerFaultTests {
 
     @Test func `a slow provider delays its own calls only, and each has a deadline`() async throws {
         let signer = try TestSigner()
-        try signer.start(serving: SlowProvider(other: signer.maker, pause: .milliseconds(700)))
+        try signer.start(serving: SlowProvider(maker: signer.maker, pause: .milliseconds(700)))
         let provider = signer.provider(deadline: .milliseconds(400))
         let records = try await provider.completeSet()
         let key = try await provider.signingKey(records[0])
@@ -113,8 +113,7 @@ struct SignerFaultTests {
     }
 
     @Test func `a call that was begun and dropped ends no connection`() async throws {
-        let signer = try TestSigner()
-        try signer.start()
+        let signer = try TestSigner.started()
         let client = SignerClient(socket: signer.socket, deadline: .milliseconds(300))
         let record = KeyRecord.of(try await signer.maker.generateRefreshTokenKey(id: 1), .refreshToken)
         let key = try await SignerKeyProvider(client).macKey(record)
@@ -186,8 +185,7 @@ struct SignerFaultTests {
         let signer = try TestSigner()
         try signer.start(longest: .hours(24), clock: TestClock(behind: .hours(25)))
         let provider = signer.provider()
-        let key = try await provider.signingKey(
-            .of(try await provider.generateSigningKey(.es256, modulusBits: 0), .accessToken))
+        let key = try await provider.newSigningKey()
         let message = KeyProviderConformance.signingInput(key, "x")
         let defect = await defect { () async throws(KeyError) in try await key.signature(over: message) }
         #expect(
@@ -195,8 +193,7 @@ struct SignerFaultTests {
     }
 
     @Test func `a MAC key tags only messages with the label of its use`() async throws {
-        let signer = try TestSigner()
-        try signer.start()
+        let signer = try TestSigner.started()
         let provider = signer.provider()
         let records = try await provider.completeSet()
         let (refresh, device) = (try await provider.macKey(records[1]), try await provider.macKey(records[2]))
@@ -234,8 +231,7 @@ struct SignerFaultTests {
 
     @Test(arguments: ["", "GET / HTTP/1.1\r\n\r\n", "\0\0\0\u{12}native-sso signer\u{2}", "\u{7F}\u{7F}\u{7F}\u{7F}"])
     func `nonsense on the socket harms neither the signer nor its other brokers`(text: String) async throws {
-        let signer = try TestSigner()
-        try signer.start()
+        let signer = try TestSigner.started()
         let provider = signer.provider()
         let key = try await provider.macKey(.of(try await signer.maker.generateRefreshTokenKey(id: 1), .refreshToken))
         for greets in [false, true] {
@@ -272,8 +268,7 @@ struct SignerFaultTests {
     }
 
     @Test func `a second signer does not take the socket, a dead one's socket is replaced`() async throws {
-        let signer = try TestSigner()
-        try signer.start()
+        let signer = try TestSigner.started()
         #expect(throws: KeyError.self) { try signer.start() }
         signer.stop()
         try signer.start()
@@ -302,8 +297,7 @@ struct SignerFaultTests {
     }
 
     @Test func `it makes and destroys no keys for a broker`() async throws {
-        let signer = try TestSigner()
-        try signer.start()
+        let signer = try TestSigner.started()
         let user = signer.provider().user
         let record = KeyRecord.of(try await signer.maker.generateRefreshTokenKey(id: 1), .refreshToken)
         #expect(throws: KeyError.signer(.readOnly)) { try user.generateSigningKey(.es256, modulusBits: 0) }

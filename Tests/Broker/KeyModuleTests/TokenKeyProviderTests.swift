@@ -21,7 +21,6 @@ struct SoftToken {
     }
 
     let label: String
-    static var tokens: String { get throws { try directory.get().file("tokens") } }
 
     init() throws {
         let configuration = try Self.directory.get().file("softhsm2.conf")
@@ -46,7 +45,6 @@ struct SoftToken {
 struct TokenKeyProviderTests {
     private let soft: SoftToken
     private let directory: TemporaryDirectory
-    private static let algorithms: [KeyAlgorithm] = [.es256, .es384, .rs256, .ps256]
 
     init() throws {
         soft = try SoftToken()
@@ -58,43 +56,29 @@ struct TokenKeyProviderTests {
             Token(settings ?? soft.settings()), files: FileKeyProvider(directory: directory.path))
     }
 
-    @Test(arguments: algorithms) func `passes the checks of every provider`(algorithm: KeyAlgorithm) async throws {
+    @Test func `passes the checks of every provider`() async throws {
+        try await KeyProviderConformance.check([.es256, .es384, .rs256, .ps256]) { provider() }
+    }
+
+    @Test func `keys that the token made cannot be read out, and lie in no file`() async throws {
         let provider = provider()
-        try await KeyProviderConformance.signsWhatItsPublicKeyVerifies(provider, algorithm)
-        try await KeyProviderConformance.namesKeysByThumbprint(provider, algorithm)
-        try await KeyProviderConformance.signsConcurrently(provider, algorithm)
-    }
-
-    @Test func `passes the other checks of every provider`() async throws {
-        try await KeyProviderConformance.ecdsaSignaturesHaveFixedLength(provider())
-        try await KeyProviderConformance.refusesAnotherKeyThanTheOneMeant(provider())
-        try await KeyProviderConformance.destroysForGood(provider())
-        try await KeyProviderConformance.neverOverwritesAKey(provider())
-        try await KeyProviderConformance.tagsConcurrently(provider())
-        try await KeyProviderConformance.refusesTheWrongKind(provider())
-    }
-
-    @Test func `finds a key again`() async throws {
-        try await KeyProviderConformance.findsAKeyAgain { provider() }
-    }
-
-    @Test func `MAC keys that the token made cannot be read out, and lie in no file`() async throws {
-        let provider = provider()
-        let made = [try await provider.generateRefreshTokenKey(id: 200), try await provider.generateDeviceKey()]
+        let signing = try await provider.generateSigningKey(.es256, modulusBits: 0)
+        let macs = [try await provider.generateRefreshTokenKey(id: 200), try await provider.generateDeviceKey()]
+        #expect(signing.reference.hasPrefix("pkcs11:object=native-sso-"))
         #expect(
-            made.map(\.reference) == [
+            macs.map(\.reference) == [
                 "pkcs11:object=native-sso-refresh-token-200", "pkcs11:object=native-sso-device",
             ])
         #expect(try directory.names.isEmpty)
         let session = try TokenModule.open(soft.settings())
-        for key in made {
+        for key in [signing] + macs {
             let object = try session.privateKey(String(key.reference.dropFirst("pkcs11:object=".count)))
             #expect(try session.attribute(0x103, of: object) == [1])  // CKA_SENSITIVE
             #expect(try session.attribute(0x162, of: object) == [0])  // CKA_EXTRACTABLE
             #expect(throws: TokenDefect.self) { try session.attribute(0x11, of: object) }  // CKA_VALUE
         }
         // The registry's next id and the broker's key set know the reference.
-        let records: [KeyRecord] = [.of(made[0], .refreshToken), .of(made[1], .device)]
+        let records: [KeyRecord] = [.of(macs[0], .refreshToken), .of(macs[1], .device)]
         let next = try await KeyGenerator(provider: provider).generate(.refreshToken, beside: records)
         #expect(next.reference == "pkcs11:object=native-sso-refresh-token-201")
         let ring = KeyRing()
@@ -108,17 +92,6 @@ struct TokenKeyProviderTests {
         let record = KeyRecord.of(try files.generateRefreshTokenKey(id: 3), .refreshToken)
         let (there, here) = (try await provider().macKey(record), try files.macKey(record))
         #expect(try await there.tag([1]) == here.tag([1]))
-    }
-
-    @Test func `a key that the token made cannot be read out, and lies in no file`() async throws {
-        let made = try await provider().generateSigningKey(.es256, modulusBits: 0)
-        #expect(made.reference.hasPrefix("pkcs11:object=native-sso-"))
-        #expect(try directory.names.isEmpty)
-        let session = try TokenModule.open(soft.settings())
-        let key = try session.privateKey(String(made.reference.dropFirst("pkcs11:object=".count)))
-        #expect(try session.attribute(0x103, of: key) == [1])  // CKA_SENSITIVE
-        #expect(try session.attribute(0x162, of: key) == [0])  // CKA_EXTRACTABLE
-        #expect(throws: TokenDefect.self) { try session.attribute(0x11, of: key) }  // CKA_VALUE
     }
 
     @Test func `Ed25519 and unknown references are refused by name`() async throws {
@@ -173,34 +146,5 @@ struct TokenKeyProviderTests {
         } catch {
             #expect(error.description.contains("/nowhere/module.so cannot be loaded"))
         }
-    }
-
-    /// The token is away: every call fails at once. It comes back: the same key signs again, without a restart.
-    @Test func `an outage ends by itself`() async throws {
-        let token = Token(soft.settings(sessions: 2))
-        let provider = TokenKeyProvider(token, files: FileKeyProvider(directory: directory.path))
-        let record = KeyRecord.of(try await provider.generateSigningKey(.es256, modulusBits: 0), .accessToken)
-        let key = try await provider.signingKey(record)
-        let ring = KeyRing()
-        let rest = try await provider.completeSet().dropFirst()
-        #expect(ring.adopt(await KeySet([record] + rest, from: provider)))
-        _ = try ring.algorithm(nil)
-
-        let (tokens, aside) = (try SoftToken.tokens, try SoftToken.tokens + ".aside")
-        try FileManager.default.moveItem(atPath: tokens, toPath: aside)
-        var failures = 0
-        for _ in 0..<4 {
-            do throws(KeyError) { _ = try await key.signature(over: [1]) } catch { failures += 1 }
-        }
-        #expect(failures > 0)
-        // Known before anything is written for it.
-        #expect(token.failure != nil && key.failure != nil)
-        #expect(throws: PortError.self) { try ring.algorithm(nil) }
-        try FileManager.default.moveItem(atPath: aside, toPath: tokens)
-        let back = ContinuousClock.now + .seconds(30)
-        while token.failure != nil, ContinuousClock.now < back { try await Task.sleep(for: .milliseconds(20)) }
-        let signature = try await key.signature(over: [1])
-        #expect(key.publicKey.verifies(signature, of: [1] as [UInt8], algorithm: .es256))
-        _ = try ring.algorithm(nil)
     }
 }

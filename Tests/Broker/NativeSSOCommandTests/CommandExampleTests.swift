@@ -11,19 +11,6 @@ import Testing
         return subcommands.flatMap { leaves($0, path + [$0._commandName]) }
     }
 
-    /// As a shell splits it: quotes, and no redirection.
-    private static func words(_ line: String) -> [String] {
-        var words: [String] = []
-        for (index, part) in line.split(separator: "'", omittingEmptySubsequences: false).enumerated() {
-            if index.isMultiple(of: 2) {
-                words += part.split(separator: " ").map(String.init)
-            } else {
-                words.append(String(part))
-            }
-        }
-        return Array(words.prefix { $0 != ">" && $0 != ">>" })
-    }
-
     /// What the operators of `NativeSSOProcessTests/Transcripts` type, as ``CommandPath`` reads it.
     private static func transcribed() throws -> Set<String> {
         let folder = GuidePage.repository.appending(path: "Tests/Broker/NativeSSOProcessTests/Transcripts")
@@ -56,7 +43,7 @@ import Testing
 
     @Test(arguments: CommandExamples.all.keys.sorted()) func anExampleParsesAsItsCommand(name: String) throws {
         for line in try #require(CommandExamples.all[name]) {
-            let words = Self.words(line)
+            let words = GuideExampleTests.words(of: line[...]).prefix { $0 != ">" && $0 != ">>" }
             #expect(words.first == "native-sso")
             #expect(CommandPath(Array(words.dropFirst())).names.joined(separator: " ") == name)
             _ = try NativeSSOCommand.parseAsRoot(Array(words.dropFirst()))

@@ -3,7 +3,6 @@ import BrokerTesting
 import Foundation
 import Glibc
 import JOSE
-import NativeSSO
 import PrivateCluster
 import StrictCoding
 import Testing
@@ -33,6 +32,15 @@ struct DoctorTests {
             findings.filter { $0.string("check") == check }.compactMap { $0.string("seen") }.joined(separator: "\n")
         }
 
+        func expect(
+            _ check: String, _ state: String, _ words: String = "", sourceLocation: SourceLocation = #_sourceLocation
+        ) {
+            #expect(
+                self.state(check) == state && (words.isEmpty || seen(check).contains(words)),
+                "\(check): \(seen(check))",
+                sourceLocation: sourceLocation)
+        }
+
         /// Each finding that is not fine says what to do, and no other.
         func expectRemedies() {
             for finding in findings {
@@ -60,58 +68,30 @@ struct DoctorTests {
                 log: installation.directory.appending(path: "\(Unguessable.make().prefix(12)).log")))
     }
 
-    /// A configuration of the service with further lines.
-    func write(
-        _ installation: Installation, _ lines: String = "", providers: String? = nil, development: Bool = true
-    ) throws -> String {
-        let provider =
-            providers
-                ?? """
-                  - issuer: \(Installation.identityProvider)
-                    jwks_file: \(installation.file("key-set.json"))
-                    profiles: [device-secret]
-                    algorithms: [ES256]
-                """
+    /// A configuration of the service with other providers.
+    private func write(_ installation: Installation, providers: String) throws -> String {
         let name = "doctor-\(Unguessable.make().prefix(8)).yaml"
         try installation.write(
             """
             issuer: \(Installation.issuer)
-            development: \(development)
+            development: true
             database:
               url: "\(installation.cluster.connectionURI(database: installation.database))"
               password_file: \(installation.file("database-password"))
             keys: { directory: \(installation.file("keys")) }
             identity_providers:
-            \(provider)
-            \(lines)
+            \(providers)
 
             """, to: name)
         return installation.file(name)
     }
 
-    // MARK: A sound installation
+    // MARK: A sound installation, and this machine
 
-    @Test func `in a sound installation everything is fine, but for a test server without fsync`() async throws {
+    @Test func `a broker may have the ports, and a mistake in the file hides nothing else`() async throws {
         try await Installation.withSchema { installation in
-            let found = try await doctor(installation)
-            found.expectRemedies()
-            // The limits of the account that runs the tests are no part of the installation.
-            let sound = found.findings.filter { $0.string("check")?.hasPrefix("process.") != true }
-            #expect(
-                sound.filter { $0.string("state") != "ok" }.compactMap { $0.string("check") } == ["database.durability"]
-            )
-            #expect(found.status == 3 && found.errors.contains("1 check failed"), "\(found.errors)")
-            for check in [
-                "configuration", "listener.public", "listener.internal", "proxies", "database.connection",
-                "database.version", "database.standbys", "database.connections", "database.commits", "database.clock",
-                "database.role", "schema.migrations", "schema.drift", "retention.sweep", "retention.audit",
-                "identity_provider.names",
-                "keys.store", "keys.usable", "keys.rotation", "identity_provider.reachable", "identity_provider.keys",
-            ] { #expect(found.state(check) == "ok", "\(check): \(found.seen(check))") }
-
             // Beside a running broker the ports are taken, and rightly so.
-            let broker = try await Broker.start(installation)
-            try await broker.waitUntilReady()
+            let broker = try await installation.startBroker("broker").ready()
             let beside = try await doctor(
                 installation,
                 [
@@ -121,84 +101,101 @@ struct DoctorTests {
             #expect(beside.seen("listener.public").hasSuffix("a broker serves here"))
             try await broker.stop()
 
-            let text = try await installation.run(["doctor"], environment: installation.serviceEnvironment)
-            #expect(text.output.contains("FAILED   database.durability"), "\(text.output)")
-            #expect(text.output.contains("do: set fsync = on"))
+            // A mistake in the file is found, and the database is examined all the same.
+            let mistaken = try await doctor(installation, ["NATIVE_SSO_TOKENS_ACCESS": "5"])
+            mistaken.expectRemedies()
+            #expect(mistaken.state("configuration") == "failed" && mistaken.status == 3)
+            #expect(mistaken.seen("configuration").contains("NATIVE_SSO_TOKENS_ACCESS: tokens.access"))
+            #expect(mistaken.state("database.connection") == "ok" && mistaken.state("keys.usable") == "ok")
         }
     }
 
-    // MARK: Configuration and machine
-
-    @Test func `a mistake in the file is found, and the database is examined all the same`() async throws {
-        try await Installation.withSchema { installation in
-            let found = try await doctor(installation, ["NATIVE_SSO_TOKENS_ACCESS": "5"])
-            found.expectRemedies()
-            #expect(found.state("configuration") == "failed" && found.status == 3)
-            #expect(found.seen("configuration").contains("NATIVE_SSO_TOKENS_ACCESS: tokens.access"))
-            #expect(found.state("database.connection") == "ok" && found.state("keys.usable") == "ok")
-        }
-    }
-
-    @Test func `another program has the port, and an address is not that of this machine`() async throws {
+    @Test func `a port that another program has, few files and no locked memory are found`() async throws {
         try await Installation.withSchema { installation in
             let other = try StubIdentityProvider(keys: [try TestKey.shared(.es256)])
-            let taken = try await doctor(installation, ["NATIVE_SSO_PUBLIC_LISTEN": "127.0.0.1:\(other.port)"])
-            #expect(taken.state("listener.public") == "failed")
-            #expect(taken.seen("listener.public").contains("Address already in use"))
-            #expect(taken.state("listener.internal") == "ok")
-
-            let file = try write(
-                installation, "public: { plain_http: behind-proxy, trusted_proxies: [10.0.0.0/8] }", development: false)
-            let strange = try await doctor(
-                installation,
-                ["NATIVE_SSO_PUBLIC_LISTEN": "192.0.2.1:8080"], config: file)
-            strange.expectRemedies()
-            #expect(strange.state("listener.public") == "failed", "\(strange.findings)")
-            #expect(strange.seen("listener.public").contains("Cannot assign requested address"))
-            #expect(strange.state("proxies") == "warning" && strange.seen("proxies").contains("65,536"))
-            #expect(strange.state("process.user") == (geteuid() == 0 ? "warning" : "ok"))
-
-            let unnamed = try write(installation, "public: { plain_http: behind-proxy }", development: false)
-            let shared = try await doctor(
-                installation, ["NATIVE_SSO_PUBLIC_LISTEN": "192.0.2.1:8080"], config: unnamed)
-            #expect(shared.state("proxies") == "warning" && shared.seen("proxies").contains("share the limits"))
-
-            let socket = try write(
-                installation, "public: { listen: \"unix:/nonexistent/public\", trusted_proxies: [unix] }")
-            let away = try await ManagedProcess.run(
-                try BuildProducts.path(of: "native-sso"), ["--json", "--config", socket, "doctor"],
-                environment: installation.serviceEnvironment.merging(
-                    ["NATIVE_SSO_INTERNAL_LISTEN": "127.0.0.1:0"]) { $1 },
-                log: installation.directory.appending(path: "socket.log"))
-            #expect(try Outcome(away).seen("listener.public").contains("the directory /nonexistent: No such file"))
-        }
-    }
-
-    @Test func `few files and no locked memory are found`() async throws {
-        try await Installation.withSchema { installation in
             let files = try await doctor(
-                installation, shell: ["/bin/sh", "-c", "ulimit -n 1000; exec \"$@\"", "sh"])
-            #expect(files.state("process.files") == "warning" && files.seen("process.files").hasPrefix("1000 files"))
+                installation, ["NATIVE_SSO_PUBLIC_LISTEN": "127.0.0.1:\(other.port)"],
+                shell: ["/bin/sh", "-c", "ulimit -n 1000; exec \"$@\"", "sh"])
+            files.expect("process.files", "warning", "1000 files")
+            #expect(files.state("listener.public") == "failed" && files.state("listener.internal") == "ok")
+            #expect(files.seen("listener.public").contains("Address already in use"))
             // Root may lock memory, unless it has lost the right.
             let right = geteuid() == 0 ? ["/usr/bin/setpriv", "--bounding-set", "-ipc_lock"] : []
             let memory = try await doctor(
-                installation, shell: right + ["/bin/sh", "-c", "ulimit -l 0; exec \"$@\"", "sh"])
-            #expect(memory.state("process.memory") == "warning", "\(memory.seen("process.memory"))")
+                installation, ["NATIVE_SSO_DEVELOPMENT": "false"],
+                shell: right + ["/bin/sh", "-c", "ulimit -l 0; exec \"$@\"", "sh"])
+            memory.expect("process.memory", "warning")
+            #expect(memory.state("process.user") == (geteuid() == 0 ? "warning" : "ok"))
         }
     }
 
-    @Test(arguments: [(-1, "failed", "expired at"), (10, "warning", "expires at"), (60, "ok", "expires at")])
-    func `a certificate is found before it expires`(days: Int64, state: String, words: String) async throws {
+    // MARK: Database
+
+    @Test func `a role that may do too much, lost commits, and sweeps that do not come`() async throws {
         try await Installation.withSchema { installation in
-            let now = Int64(Date().timeIntervalSince1970)
-            let (certificate, key) = try installation.write(
-                try TestCertificate(
-                    notBefore: UnixTime(seconds: now - 100 * 86_400), notAfter: UnixTime(seconds: now + days * 86_400)))
+            let owner = ["NATIVE_SSO_DATABASE_URL": installation.ownerEnvironment["NATIVE_SSO_DATABASE_URL"] ?? ""]
+            let superuser = try await doctor(installation, owner)
+            superuser.expect("database.role", "failed", "is a superuser")
+            #expect(try await doctor(installation, installation.ownerEnvironment).state("database.role") == "warning")
+
+            let role = "wide_\(Unguessable.make().lowercased().filter(\.isLetter).prefix(10))"
+            let cluster = installation.cluster
+            try await cluster.makeLogin(
+                role: role, "CREATEDB CONNECTION LIMIT 5 IN ROLE native_sso_broker, native_sso_support")
+            try await cluster.psql(
+                "ALTER ROLE \(role) IN DATABASE \(installation.database) SET synchronous_commit = off")
+            try await cluster.psql(
+                """
+                UPDATE native_sso.schema_migration SET applied_at = applied_at - interval '2 days';
+                DO $$ BEGIN
+                    EXECUTE 'DROP TABLE native_sso.audit_event_p'
+                        || to_char(date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month', 'YYYY_MM');
+                END $$
+                """, database: installation.database)
             let found = try await doctor(
                 installation,
-                ["NATIVE_SSO_PUBLIC_TLS_CERTIFICATE": certificate, "NATIVE_SSO_PUBLIC_TLS_KEY": key])
+                ["NATIVE_SSO_DATABASE_URL": cluster.connectionURI(database: installation.database, user: role)])
             found.expectRemedies()
-            #expect(found.state("certificate.public") == state && found.seen("certificate.public").contains(words))
+            for (check, state, seen) in [
+                ("database.role", "warning", "\(role) may make databases, is a member of native_sso_support"),
+                ("database.connections", "warning", "the role may have 5"),
+                ("database.commits", "failed", "synchronous_commit is off"),
+                ("retention.sweep", "warning", "no broker has swept yet"), ("retention.audit", "warning", "1 of this"),
+            ] {
+                #expect(found.state(check) == state && found.seen(check).hasPrefix(seen), "\(found.seen(check))")
+            }
+        }
+    }
+
+    @Test func `a schema that is not as the migrations make it, and one that is missing`() async throws {
+        try await Installation.withSchema { installation in
+            func psql(_ statement: String) async throws {
+                try await installation.cluster.psql(statement, database: installation.database)
+            }
+            let sound = try await doctor(installation, installation.ownerEnvironment)
+            #expect(sound.state("schema.drift") == "ok" && sound.seen("schema.drift") == "as the migrations make it")
+            try await psql("DROP INDEX native_sso.session_device")
+            let owner = try await doctor(installation, installation.ownerEnvironment)
+            owner.expectRemedies()
+            #expect(owner.state("schema.drift") == "failed" && owner.seen("schema.drift") == "index session_device")
+            #expect(try await doctor(installation).state("schema.drift") == "ok", "the service cannot know it")
+            try await psql(
+                """
+                ALTER TABLE native_sso.sso_grant DISABLE TRIGGER guard_grant;
+                GRANT UPDATE ON native_sso.session TO native_sso_broker;
+                INSERT INTO native_sso.schema_migration VALUES (DEFAULT, 999, 'x', sha256('x'), now(), 'x')
+                """)
+            let service = try await doctor(installation)
+            service.expect("schema.drift", "failed")
+            #expect(
+                service.seen("schema.drift")
+                    == "this user may write to session, trigger guard_grant of sso_grant is off")
+            service.expect("schema.migrations", "warning")
+        }
+        try await Installation.withFiles { installation in
+            let found = try await doctor(installation, installation.ownerEnvironment)
+            found.expect("schema.migrations", "failed", "native-sso migrate up")
+            #expect(found.state("keys.usable") == nil)
         }
     }
 
@@ -213,7 +210,7 @@ struct DoctorTests {
                 """, database: installation.database)
             let due = try await doctor(installation)
             due.expectRemedies()
-            #expect(due.state("keys.rotation") == "warning", "\(due.seen("keys.rotation"))")
+            due.expect("keys.rotation", "warning")
             #expect(due.seen("keys.rotation").contains("ES256 for access-token"))
 
             let keys = installation.file("keys")
@@ -221,18 +218,18 @@ struct DoctorTests {
                 FileManager.default.contentsOfDirectory(atPath: keys).first { $0.hasSuffix(".pem") })
             try FileManager.default.removeItem(atPath: "\(keys)/\(file)")
             let missing = try await doctor(installation)
-            #expect(missing.state("keys.usable") == "failed" && missing.seen("keys.usable").contains("does not exist"))
+            missing.expect("keys.usable", "failed", "does not exist")
             #expect(missing.seen("keys.usable").contains("no usable active key for use access-token"))
 
             try #require(chmod(keys, 0o755) == 0)
             let open = try await doctor(installation)
-            #expect(open.state("keys.store") == "failed" && open.seen("keys.store").contains("chmod go="))
+            open.expect("keys.store", "failed", "chmod go=")
         }
     }
 
     // MARK: Identity providers
 
-    @Test func `an identity provider that is away, and one whose answers do not fit`() async throws {
+    @Test func `an identity provider that is away, and whose answers do not fit`() async throws {
         try await Installation.withSchema { installation in
             let provider = try StubIdentityProvider(keys: [try TestKey.shared(.es256)])
             let file = try write(
@@ -252,53 +249,19 @@ struct DoctorTests {
             says(#""id_token_signing_alg_values_supported":["ES256"],"claims_supported":["sub"]"#)
             let found = try await doctor(installation, config: file)
             found.expectRemedies()
-            #expect(found.state("identity_provider.reachable") == "ok")
-            #expect(found.state("identity_provider.algorithms") == "failed")
-            #expect(found.state("identity_provider.keys") == "failed")
-            #expect(found.seen("identity_provider.keys").contains("none of them for RS256"))
-            #expect(found.state("identity_provider.claims") == "warning")
-            #expect(found.seen("identity_provider.claims").hasSuffix("its id_tokens lack sid, ds_hash"))
+            found.expect("identity_provider.reachable", "ok")
+            found.expect("identity_provider.algorithms", "failed")
+            found.expect("identity_provider.keys", "failed", "none of them for RS256")
+            found.expect("identity_provider.claims", "warning", "its id_tokens lack sid, ds_hash")
 
             says(#""id_token_signing_alg_values_supported":["RS256","ES256"],"claims_supported":["sid","ds_hash"]"#)
             let more = try await doctor(installation, config: file)
-            #expect(more.state("identity_provider.algorithms") == "warning")
-            #expect(more.state("identity_provider.claims") == "ok")
+            more.expect("identity_provider.algorithms", "warning")
+            more.expect("identity_provider.claims", "ok")
 
             provider.discovery(.status(503))
             let away = try await doctor(installation, config: file)
-            #expect(away.state("identity_provider.reachable") == "failed")
-            #expect(away.seen("identity_provider.reachable").hasSuffix("answered with status 503"))
-        }
-    }
-
-    @Test(arguments: [(-1, "failed", "expired at"), (13, "warning", "expires at"), (15, "ok", "expires at")])
-    func `the certificate of an identity provider is found before it expires`(days: Int64, state: String, words: String)
-        async throws
-    {
-        try await Installation.withSchema { installation in
-            let now = Int64(Date().timeIntervalSince1970)
-            let (certificate, key) = try installation.write(
-                try TestCertificate(
-                    notBefore: UnixTime(seconds: now - 100 * 86_400), notAfter: UnixTime(seconds: now + days * 86_400)))
-            // Another broker plays the identity provider: it has a listener with TLS.
-            let server = try await Broker.start(
-                installation,
-                environment: installation.serviceEnvironment.merging([
-                    "NATIVE_SSO_PUBLIC_TLS_CERTIFICATE": certificate, "NATIVE_SSO_PUBLIC_TLS_KEY": key,
-                ]) { $1 })
-            let file = try write(
-                installation,
-                providers: """
-                      - issuer: https://idp.example.com
-                        jwks_uri: https://127.0.0.1:\(server.publicPort)/jwks
-                        profiles: [device-secret]
-                        algorithms: [ES256]
-                    """)
-            let found = try await doctor(installation, config: file)
-            found.expectRemedies()
-            #expect(found.state("identity_provider.certificate") == state, "\(found.findings)")
-            #expect(found.seen("identity_provider.certificate").contains(words))
-            try await server.stop()
+            away.expect("identity_provider.reachable", "failed", "answered with status 503")
         }
     }
 }

@@ -10,7 +10,7 @@ struct ImpactCommandTests {
     private static func with(_ body: @Sendable (Installation) async throws -> Void) async throws {
         try await Installation.withSchema { installation in
             try await SessionCommandTests().put(installation)
-            try await installation.succeed("client", "add", "quiet", "--audience", "a")
+            try await installation.command("client", "add", "quiet", "--audience", "a")
             try await body(installation)
         }
     }
@@ -38,98 +38,98 @@ struct ImpactCommandTests {
     private static let refused = "2 live grants are refused from the next refresh on"
     private static let refusedInAll = "in all: 0 live grants to end, 2 live grants to be refused, of 1 user"
 
-    @Test func `client update, by the same rule as registry plan`() async throws {
+    private static let act = ["--execute", "--reason", "undo"]
+    private static let join = ["group", "member", "add", "vendor"]
+
+    /// A change, what it says, and the commands that take it back.
+    private static let changes: [(command: [String], action: String, lines: [String], undo: [[String]])] = [
+        (
+            ["client", "update", "app2", "--dpop", "required"], "update client app2",
+            [
+                "dpop: off -> required", "2 live grants follow from the next refresh on",
+                "in all: 2 live grants of 1 user",
+            ], [["client", "update", "app2", "--dpop", "off"] + act]
+        ),
+        (
+            ["client", "disable", "app2"], "disable client app2",
+            ["enabled: yes -> no", "2 live grants are refused until the client is enabled again", refusedInAll],
+            [["client", "enable", "app2"]]
+        ),
+        (
+            ["scope", "add", "openid", "--requires-consent"], "update scope openid",
+            [
+                "requires_consent: no -> yes",
+                "no exchange grants it any more; 2 live grants of 1 user that have it keep it",
+            ], []
+        ),
+        (
+            join + ["app2", "--role", "source"], "put client app2 (source) into group vendor", [refused, refusedInAll],
+            [join + ["app2", "--role", "both"] + act]
+        ),
+        (
+            ["group", "member", "remove", "vendor", "app2"], "remove client app2 (both) from group vendor",
+            [refused, refusedInAll], [join + ["app2", "--role", "both"] + act]
+        ),
+        (
+            ["group", "member", "remove", "vendor", "app1"], "remove client app1 (source) from group vendor",
+            [refused, refusedInAll], [join + ["app1", "--role", "source"] + act]
+        ),
+        (
+            ["group", "remove", "vendor"], "remove group vendor of \(Installation.identityProvider)",
+            [refused, refusedInAll],
+            [
+                ["group", "add", "vendor", "--issuer", Installation.identityProvider],
+                join + ["app1", "--role", "source"] + act, join + ["app2", "--role", "both"] + act,
+            ]
+        ),
+        (
+            ["client", "remove", "app2"], "remove client app2",
+            [
+                "it leaves group vendor", "2 live grants end",
+                "in all: 2 live grants to end, 0 live grants to be refused, of 1 user",
+            ], []
+        ),
+    ]
+
+    @Test func `a change that touches live grants is shown first, by the same rule as registry plan`() async throws {
         try await Self.with { installation in
-            let lines = ["2 live grants follow from the next refresh on", "in all: 2 live grants of 1 user"]
             try installation.write("name: r\nclients: [{client_id: app2, dpop: required}]\n", to: "registry.yaml")
-            let plan = try await installation.succeed("registry", "plan", installation.file("registry.yaml"))
-            for line in lines { #expect(plan.contains(line), "\(plan)") }
-            try await expect(
-                ["client", "update", "app2", "--dpop", "required"], "update client app2",
-                ["dpop: off -> required"] + lines, installation)
-            #expect(try await installation.object("client", "show", "app2").string("dpop") == "required")
-
-            // A change without effect, and a client without live grants, need no --execute.
-            let same = try await installation.object("client", "update", "app2", "--dpop", "required")
-            #expect(same.string("client_id") == "app2")
-            let quiet = try await installation.object("client", "update", "quiet", "--dpop", "required")
-            #expect(quiet.string("dpop") == "required")
-            let json = try await installation.object("client", "update", "app2", "--dpop", "off")
-            #expect(json.bool("executed") == false)
-        }
-    }
-
-    @Test func `client disable and remove`() async throws {
-        try await Self.with { installation in
-            try await expect(
-                ["client", "disable", "app2"], "disable client app2",
-                [
-                    "enabled: yes -> no", "2 live grants are refused until the client is enabled again",
-                    Self.refusedInAll,
-                ], installation)
-            try await installation.succeed("client", "enable", "app2")
-            try await expect(
-                ["client", "remove", "app2"], "remove client app2",
-                [
-                    "it leaves group vendor", "2 live grants end",
-                    "in all: 2 live grants to end, 0 live grants to be refused, of 1 user",
-                ], installation)
-            let quiet = try await installation.object("client", "disable", "quiet")
-            #expect(quiet.bool("enabled") == false)
-        }
-    }
-
-    @Test func `group member add and remove, and group remove`() async throws {
-        for (command, action) in [
-            (
-                ["group", "member", "add", "vendor", "app2", "--role", "source"],
-                "put client app2 (source) into group vendor"
-            ),
-            (["group", "member", "remove", "vendor", "app2"], "remove client app2 (both) from group vendor"),
-            (["group", "member", "remove", "vendor", "app1"], "remove client app1 (source) from group vendor"),
-            (["group", "remove", "vendor"], "remove group vendor of \(Installation.identityProvider)"),
-        ] {
-            try await Self.with { installation in
-                try await expect(command, action, [Self.refused, Self.refusedInAll], installation)
-            }
-        }
-        try await Self.with { installation in
-            // A member that shares nothing yet, and a role that takes nothing away.
-            try await installation.succeed("group", "member", "add", "vendor", "quiet", "--role", "both")
-            let more = try await installation.object("group", "member", "add", "vendor", "app1", "--role", "both")
-            #expect(more.string("role") == "both")
-        }
-    }
-
-    @Test func `a client of another group is refused with and without --execute`() async throws {
-        try await Self.with { installation in
-            try await installation.succeed("group", "add", "other", "--issuer", Installation.identityProvider)
+            let plan = try await installation.command("registry", "plan", installation.file("registry.yaml"))
+            for line in Self.changes[0].lines.dropFirst() { #expect(plan.contains(line), "\(plan)") }
+            try await installation.command("scope", "add", "openid")
+            try await installation.command("group", "add", "other", "--issuer", Installation.identityProvider)
             for arguments in [[], ["--execute", "--reason", "test"]] {
-                let outcome = try await installation.run(
-                    ["group", "member", "add", "other", "app2", "--role", "both"] + arguments)
-                #expect(outcome.status == 1 && outcome.output.isEmpty)
-                #expect(outcome.errors.contains("client app2 is in group vendor"), "\(outcome.errors)")
+                try await installation.expectFailure(
+                    ["group", "member", "add", "other", "app2", "--role", "both"] + arguments, 1,
+                    "client app2 is in group vendor")
+            }
+            for (command, action, lines, undo) in Self.changes {
+                try await expect(command, action, lines, installation)
+                for command in undo { try await installation.command(command) }
             }
         }
     }
 
-    @Test func `scope add`() async throws {
-        try await Self.with { installation in
-            try await installation.succeed("scope", "add", "openid")
-            try await expect(
-                ["scope", "add", "openid", "--requires-consent"], "update scope openid",
-                [
-                    "requires_consent: no -> yes",
-                    "no exchange grants it any more; 2 live grants of 1 user that have it keep it",
-                ], installation)
-            let unused = try await installation.object("scope", "add", "payments", "--requires-consent")
-            #expect(unused.bool("requires_consent") == true)
+    @Test func `a change without effect, or that touches no live grant, is made at once`() async throws {
+        try await Self.with { installation async throws in
+            for (command, member, value) in [
+                (["client", "update", "app2", "--dpop", "off"], "client_id", .string("app2")),
+                (["client", "update", "quiet", "--dpop", "required"], "dpop", .string("required")),
+                (["client", "disable", "quiet"], "enabled", .bool(false)),
+                // A member that shares nothing yet, and a role that takes nothing away.
+                (["group", "member", "add", "vendor", "quiet", "--role", "both"], "role", .string("both")),
+                (["group", "member", "add", "vendor", "app1", "--role", "both"], "role", .string("both")),
+                (["scope", "add", "payments", "--requires-consent"], "requires_consent", .bool(true)),
+                (["client", "update", "app2", "--dpop", "required"], "executed", .bool(false)),
+            ] as [([String], String, JSONValue)] {
+                #expect(try await installation.object(command)[member] == value, "\(command)")
+            }
         }
     }
 
     @Test func `the last credentials of a client, a key of the broker`() async throws {
         try await Self.with { installation in
-            try await installation.succeed(
+            try await installation.command(
                 "client", "add", "server", "--audience", "a", "--authentication", "client_secret_basic")
             _ = try await installation.cluster.psql(
                 """
@@ -141,10 +141,10 @@ struct ImpactCommandTests {
                 """, database: installation.database)
             let digest = try #require(
                 try await installation.object("client", "secret", "rotate", "server").string("digest"))
-            var plan = try await installation.succeed("client", "secret", "retire", "server", digest)
+            var plan = try await installation.command("client", "secret", "retire", "server", digest)
             #expect(plan.contains("it is the only one") && plan.contains("the client has 1 live grant of 1 user"))
-            try await installation.succeed("client", "secret", "rotate", "server")
-            plan = try await installation.succeed("client", "secret", "retire", "server", digest)
+            try await installation.command("client", "secret", "rotate", "server")
+            plan = try await installation.command("client", "secret", "retire", "server", digest)
             #expect(plan.contains("the other one stays valid"), "\(plan)")
 
             let old = try #require(
@@ -154,8 +154,8 @@ struct ImpactCommandTests {
             let made = try await installation.object("key", "generate", "--use", "refresh-token")
             let new = try #require(made.array("keys")?.first?.object?.string("kid"))
             // A kid may begin with a hyphen.
-            try await installation.succeed("key", "activate", "--force", "--execute", "--reason", "test", "--", new)
-            plan = try await installation.succeed("key", "remove", "--force", "--", old)
+            try await installation.command("key", "activate", "--force", "--execute", "--reason", "test", "--", new)
+            plan = try await installation.command("key", "remove", "--force", "--", old)
             #expect(plan.contains("at most 3 live token families have a refresh token of it"), "\(plan)")
         }
     }

@@ -25,7 +25,7 @@ struct KeyReplicaTests {
 
     /// The key of a new access token.
     private func signer(_ broker: Broker, _ installation: Installation) async throws -> String? {
-        let answer = try await broker.post(
+        let answer = try await broker.token(
             try Login(installation, sid: Unguessable.make()).exchange(by: "app2"))
         let token = try CompactJWS(try #require(answer.json?.string("access_token"), "\(answer.text)"))
         let keys = try JSONWebKeySet(document: Array(try await broker.get("/.well-known/jwks.json").text.utf8))
@@ -63,7 +63,7 @@ struct KeyReplicaTests {
                 #expect(names.contains("\(other).jwk") && !names.contains("\(other).pem"), "\(names)")
             }
             for broker in [one, two] {
-                try await broker.waitUntilReady()
+                try await broker.untilReady()
                 #expect(try await signer(broker, installation) == shared)
             }
             for kid in [first, second] { try await installation.step("activate", kid, "--force") }

@@ -14,10 +14,9 @@ struct ProviderKeyArchiveTests {
     {
         try await Installation.withSchema { installation in
             try await installation.registerApps()
-            let first = try await Broker.start(installation)
-            try await first.waitUntilReady()
+            let first = try await installation.startBroker("first").ready()
             let old = try Login(installation, sid: "sid-old")
-            #expect(try await first.post(old.exchange(by: "app2")).status == 200)
+            #expect(try await first.token(old.exchange(by: "app2")).status == 200)
             first.process.signal(SIGTERM)
             #expect(await first.process.exitStatus == 0)
 
@@ -26,16 +25,17 @@ struct ProviderKeyArchiveTests {
             let new = try TestKey(.es256, keyID: "new")
             try installation.write(String(decoding: try TestKey.document([new]), as: UTF8.self), to: "key-set.json")
             let planted = try TestKey(.es256, keyID: "planted")
-            try await installation.plant(planted.publicKey)
-            try await installation.plantNonsense()
+            let key = planted.publicKey
+            try await installation.plant(
+                Base64URL.encode(key.thumbprint), String(decoding: key.json.octets, as: UTF8.self))
+            try await installation.plant(String(repeating: "B", count: 43), "[]")
 
-            let second = try await Broker.start(installation)
-            try await second.waitUntilReady()
+            let second = try await installation.startBroker("second").ready()
             #expect(
-                try await second.post(try Login(installation, sid: "sid-new", key: new).exchange(by: "app2")).status
+                try await second.token(try Login(installation, sid: "sid-new", key: new).exchange(by: "app2")).status
                     == 200)
-            #expect(try await second.post(old.exchange(by: "app2")).status == 200)
-            let forged = try await second.post(
+            #expect(try await second.token(old.exchange(by: "app2")).status == 200)
+            let forged = try await second.token(
                 try Login(installation, sid: "sid-forged", key: planted).exchange(by: "app2"))
             #expect(forged.status == 400 && forged.json?.string("error") == "invalid_request", "\(forged.text)")
             #expect(try await second.process.errorLine(containing: "2 rows of idp_key") != nil)
@@ -46,7 +46,7 @@ struct ProviderKeyArchiveTests {
             try await installation.revoke(new.publicKey)
             #expect(try await second.process.errorLine(containing: "4 rows of idp_key") != nil)
             try await second.wait {
-                try await $0.post(try Login(installation, sid: "sid-2", key: new).exchange(by: "app2")).status == 400
+                try await $0.token(try Login(installation, sid: "sid-2", key: new).exchange(by: "app2")).status == 400
             }
         }
     }
@@ -55,16 +55,15 @@ struct ProviderKeyArchiveTests {
     @Test func `a key set that is replaced by hand, and a key that is revoked by hand`() async throws {
         try await Installation.withSchema { installation in
             try await installation.registerApps()
-            let broker = try await Broker.start(installation)
-            try await broker.waitUntilReady()
+            let broker = try await installation.startBroker("broker").ready()
             let old = try Login(installation, sid: "sid-old")
-            #expect(try await broker.post(old.exchange(by: "app2")).status == 200)
+            #expect(try await broker.token(old.exchange(by: "app2")).status == 200)
 
             // Garbage changes nothing.
             try installation.write("{", to: "key-set.json")
             broker.process.signal(SIGHUP)
             #expect(try await broker.process.errorLine(containing: "key set not refreshed") != nil)
-            #expect(try await broker.post(old.exchange(by: "app2")).status == 200)
+            #expect(try await broker.token(old.exchange(by: "app2")).status == 200)
 
             // No overlap: the old key is retired, and verifies id_tokens from its time.
             let new = try TestKey(.es256, keyID: "new/1")
@@ -72,19 +71,19 @@ struct ProviderKeyArchiveTests {
             broker.process.signal(SIGHUP)
             #expect(try await broker.process.errorLine(containing: "key retired") != nil)
             let login = try Login(installation, sid: "sid-new", key: new)
-            #expect(try await broker.post(login.exchange(by: "app2")).status == 200)
-            #expect(try await broker.post(old.exchange(by: "app2")).status == 200)
+            #expect(try await broker.token(login.exchange(by: "app2")).status == 200)
+            #expect(try await broker.token(old.exchange(by: "app2")).status == 200)
             // It admits no new login: a thief of the key could name any user.
             let unseen = try Login(installation, sid: "sid-unseen")
-            #expect(try await broker.post(unseen.exchange(by: "app2")).status == 400)
+            #expect(try await broker.token(unseen.exchange(by: "app2")).status == 400)
 
             for kid in ["new/1", Base64URL.encode(try installation.identityProviderKey.publicKey.thumbprint)] {
-                let plan = try await installation.succeed("idp-key", "revoke", kid)
+                let plan = try await installation.command("idp-key", "revoke", kid)
                 #expect(plan.contains("at most those with ") && plan.contains(" of 1 user"), "\(plan)")
-                try await installation.succeed("idp-key", "revoke", kid, "--execute", "--reason", "stolen")
+                try await installation.command("idp-key", "revoke", kid, "--execute", "--reason", "stolen")
             }
             for login in [login, old] {
-                try await broker.wait { try await $0.post(login.exchange(by: "app2")).status == 400 }
+                try await broker.wait { try await $0.token(login.exchange(by: "app2")).status == 400 }
             }
             #expect(try await installation.audit().contains { $0.contains("subject_token_key_revoked") })
         }
@@ -97,20 +96,13 @@ extension Installation {
         try await cluster.psql("SET ROLE native_sso_broker; \(sql)", database: database)
     }
 
-    fileprivate func plant(_ key: JSONWebKey) async throws {
+    /// Puts a key into the table, or what is none.
+    fileprivate func plant(_ thumbprint: String, _ jwk: String) async throws {
         try await asService(
             """
-            SELECT native_sso.record_idp_keys('\(Self.identityProvider)', '{\(Base64URL.encode(key.thumbprint))}',
-                '{planted}', '{ES256}', ARRAY['\(String(decoding: key.json.octets, as: UTF8.self))'],
-                ARRAY[now() - interval '90 days'], ARRAY[now() + interval '90 days'], ARRAY[repeat('A', 43)])
-            """)
-    }
-
-    fileprivate func plantNonsense() async throws {
-        try await asService(
-            """
-            SELECT native_sso.record_idp_keys('\(Self.identityProvider)', ARRAY[repeat('B', 43)], '{1}',
-                '{ES256}', '{"[]"}', ARRAY[now()], ARRAY[now()], ARRAY[repeat('A', 43)])
+            SELECT native_sso.record_idp_keys('\(Self.identityProvider)', '{\(thumbprint)}', '{planted}', '{ES256}',
+                ARRAY['\(jwk)'], ARRAY[now() - interval '90 days'], ARRAY[now() + interval '90 days'],
+                ARRAY[repeat('A', 43)])
             """)
     }
 

@@ -36,19 +36,14 @@ struct RegistryFileCommandTests {
             requires_consent: true
         """
 
-    /// The serial number that a plan shows.
-    private func serial(_ installation: Installation, _ file: String) async throws -> String {
-        let plan = try await installation.succeed("registry", "plan", file)
-        return String(try #require(plan.firstMatch(of: /serial ([0-9]+)/)).output.1)
-    }
-
     private func apply(
         _ installation: Installation, _ text: String, _ options: String...,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> String {
         let file = installation.file("registry.yaml")
         try installation.write(text, to: "registry.yaml")
-        let serial = try await serial(installation, file)
+        let plan = try await installation.command("registry", "plan", file)
+        let serial = String(try #require(plan.firstMatch(of: /serial ([0-9]+)/)).output.1)
         let outcome = try await installation.run(
             ["registry", "apply", file, "--serial", serial, "--execute", "--reason", "test"] + options)
         #expect(outcome.status == 0, "\(outcome.errors)", sourceLocation: sourceLocation)
@@ -69,70 +64,24 @@ struct RegistryFileCommandTests {
     @Test func `a file makes the registry, once, as the commands would`() async throws {
         try await Installation.withSchema { installation in
             try installation.write(Self.file, to: "registry.yaml")
-            let plan = try await installation.succeed("registry", "plan", installation.file("registry.yaml"))
+            let plan = try await installation.command("registry", "plan", installation.file("registry.yaml"))
             #expect(plan.contains("+ client app1\n") && plan.contains("    dpop: required\n"), "\(plan)")
             #expect(plan.contains("6 changes at serial 1. Nothing was changed."), "\(plan)")
             #expect(try await registered(installation).isEmpty)
-            let unready = try await installation.run(
-                ["registry", "apply", installation.file("registry.yaml"), "--execute", "--reason", "x"])
-            #expect(unready.status == 2 && unready.errors.contains("--serial"))
-
             let done = try await apply(installation, Self.file)
             #expect(done.contains("done: 6 changes; serial 2."), "\(done)")
-            let client = try await installation.object("client", "show", "app1")
-            #expect(client.string("dpop") == "required")
-            #expect(client.strings("grants")?.count == 2)
+            var client = try await installation.object("client", "show", "app1")
+            #expect(client.string("dpop") == "required" && client.strings("grants")?.count == 2)
             let kinds = try await installation.audit().map { $0.prefix { $0 != "|" } }
             #expect(kinds.contains("client_added") && kinds.contains("group_member_set"))
             #expect(kinds.count { $0 == "registry_applied" } == 1)
             #expect(try await apply(installation, Self.file) == "nothing to change; serial 2\n")
-        }
-    }
 
-    @Test func `an export applied again changes nothing`() async throws {
-        try await Installation.withSchema { installation in
-            try await installation.registerApps()
-            try await installation.succeed(
-                "client", "update", "app1", "--min-acr", "urn:loa:3", "--max-auth-age", "12h", "--claim", "email",
-                "--self-exchange", "--dpop", "required", "--refresh-token-lifetime", "90d")
-            try await installation.succeed(
-                "client", "add", "web", "--authentication", "client_secret_basic", "--audience", "a \"b\" #: c")
-            let secret = try await installation.rotateSecret(of: "web")
-            try await installation.succeed("scope", "add", "orders", "--requires-consent")
-            try await installation.succeed(
-                "group", "member", "add", "vendor", "app2", "--role", "target", "--scope-ceiling", "openid")
-            let before = try await registered(installation)
-
-            let file = installation.file("exported.yaml")
-            try await installation.succeed("registry", "export", file)
-            let text = try String(contentsOfFile: file, encoding: .utf8)
-            #expect(!text.contains(secret))
-            let again = try await installation.run(["registry", "export", file])
-            #expect(again.status == 1 && again.errors.contains("exists already"))
-            #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
-
-            #expect(try await installation.object("registry", "plan", file).array("changes")?.count == 0)
-            // From now on the file manages all of it; nothing else changes.
-            #expect(try await apply(installation, text).contains("done: 0 changes"))
-            #expect(try await registered(installation) == before)
-            #expect(try await apply(installation, text).hasPrefix("nothing to change"))
-            #expect(try await installation.succeed("registry", "export") == text)
-
-            // It makes the same registry elsewhere.
-            try await Installation.withSchema { other in
-                _ = try await apply(other, text)
-                #expect(try await registered(other) == before)
-            }
-        }
-    }
-
-    @Test func `a setting that the file does not give stays`() async throws {
-        try await Installation.withSchema { installation in
-            _ = try await apply(installation, Self.file)
+            // A setting that the file no longer gives stays.
             _ = try await apply(
                 installation,
                 "name: mobile\nclients: [{client_id: app1, audiences: [b]}]\nscopes: [{scope: payments}]")
-            let client = try await installation.object("client", "show", "app1")
+            client = try await installation.object("client", "show", "app1")
             #expect(client.string("dpop") == "required" && client.strings("audiences") == ["b"])
             #expect(try await registered(installation).contains(#""requires_consent": true"#))
             // What the file no longer has stays too, without --prune.
@@ -153,11 +102,49 @@ struct RegistryFileCommandTests {
         }
     }
 
+    @Test func `an export applied again changes nothing`() async throws {
+        try await Installation.withSchema { installation in
+            try await installation.registerApps()
+            try await installation.command(
+                "client", "update", "app1", "--min-acr", "urn:loa:3", "--max-auth-age", "12h", "--claim",
+                "email",
+                "--self-exchange", "--dpop", "required", "--refresh-token-lifetime", "90d")
+            try await installation.command(
+                "client", "add", "web", "--authentication", "client_secret_basic", "--audience", "a \"b\" #: c")
+            let secret = try await installation.rotateSecret(of: "web")
+            try await installation.command("scope", "add", "orders", "--requires-consent")
+            try await installation.command(
+                "group", "member", "add", "vendor", "app2", "--role", "target", "--scope-ceiling", "openid")
+            let before = try await registered(installation)
+
+            let file = installation.file("exported.yaml")
+            try await installation.command("registry", "export", file)
+            let text = try String(contentsOfFile: file, encoding: .utf8)
+            #expect(!text.contains(secret))
+            let again = try await installation.run(["registry", "export", file])
+            #expect(again.status == 1 && again.errors.contains("exists already"))
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
+
+            #expect(try await installation.object("registry", "plan", file).array("changes")?.count == 0)
+            // From now on the file manages all of it; nothing else changes.
+            #expect(try await apply(installation, text).contains("done: 0 changes"))
+            #expect(try await registered(installation) == before)
+            #expect(try await apply(installation, text).hasPrefix("nothing to change"))
+            #expect(try await installation.command("registry", "export") == text)
+
+            // It makes the same registry elsewhere.
+            try await Installation.withSchema { other in
+                _ = try await apply(other, text)
+                #expect(try await registered(other) == before)
+            }
+        }
+    }
+
     @Test func `a plan says how many live grants end, and prune removes only what the file managed`() async throws {
         try await Installation.withSchema { installation in
             try await SessionCommandTests().put(installation)
-            try await installation.succeed("client", "add", "by-hand", "--audience", "a")
-            try await installation.succeed("registry", "export", installation.file("all.yaml"), "--name", "mobile")
+            try await installation.command("client", "add", "by-hand", "--audience", "a")
+            try await installation.command("registry", "export", installation.file("all.yaml"), "--name", "mobile")
             let all = try String(contentsOfFile: installation.file("all.yaml"), encoding: .utf8)
             let mine = all.replacing("by-hand", with: "other")
             _ = try await apply(installation, mine)
@@ -166,9 +153,9 @@ struct RegistryFileCommandTests {
             let less = "name: mobile\nclients: [{client_id: app1}, {client_id: other}]\n"
             try installation.write(less, to: "registry.yaml")
             let file = installation.file("registry.yaml")
-            let kept = try await installation.succeed("registry", "plan", file)
+            let kept = try await installation.command("registry", "plan", file)
             #expect(kept.contains("client app2 is no longer in the file; --prune removes it"), "\(kept)")
-            let plan = try await installation.succeed("registry", "plan", file, "--prune")
+            let plan = try await installation.command("registry", "plan", file, "--prune")
             #expect(plan.contains("- client app2\n    2 live grants end\n"), "\(plan)")
             #expect(plan.contains("in all: 2 live grants to end, 0 live grants to be refused"), "\(plan)")
             _ = try await apply(installation, less, "--prune")
@@ -185,9 +172,9 @@ struct RegistryFileCommandTests {
     @Test func `two groups that exchange their names end nothing`() async throws {
         try await Installation.withSchema { installation in
             try await SessionCommandTests().put(installation)
-            try await installation.succeed("group", "add", "spare", "--issuer", Self.issuer)
-            try await installation.succeed("client", "add", "app3", "--audience", "a")
-            try await installation.succeed("group", "member", "add", "spare", "app3", "--role", "both")
+            try await installation.command("group", "add", "spare", "--issuer", Self.issuer)
+            try await installation.command("client", "add", "app3", "--audience", "a")
+            try await installation.command("group", "member", "add", "spare", "app3", "--role", "both")
             let report = try await apply(
                 installation,
                 """
@@ -209,7 +196,7 @@ struct RegistryFileCommandTests {
             try installation.write(
                 "name: mobile\ngroups: [{group_id: vendor, issuer: \(Self.issuer), members: [{client_id: app1, role: both}]}]",
                 to: "registry.yaml")
-            let plan = try await installation.succeed("registry", "plan", installation.file("registry.yaml"))
+            let plan = try await installation.command("registry", "plan", installation.file("registry.yaml"))
             #expect(plan.contains("    2 live grants are refused from the next refresh on\n"), "\(plan)")
         }
     }

@@ -2,7 +2,6 @@ import BrokerHarness
 import BrokerTesting
 import Foundation
 import JOSE
-import NativeSSO
 import PrivateCluster
 import StrictCoding
 import Testing
@@ -59,19 +58,26 @@ extension Installation {
     /// Signs the id_tokens of the identity provider.
     var identityProviderKey: TestKey { get throws { try TestKey.shared(.es256) } }
 
-    /// Runs a command that must succeed; its standard output.
-    @discardableResult
-    func succeed(_ arguments: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
-        let outcome = try await run(arguments)
-        #expect(outcome.status == 0, "\(arguments): \(outcome.errors)", sourceLocation: sourceLocation)
-        return outcome.output
+    /// Runs a command with `--json` that must succeed; the object that it writes.
+    func object(_ arguments: [String], sourceLocation: SourceLocation = #_sourceLocation) async throws -> JSONObject {
+        let output = try await command(["--json"] + arguments)
+        let json = try JSONReader.parse(Array(output.utf8), limits: JSONLimits(members: 10_000, elements: 10_000))
+        return try #require(json.object, sourceLocation: sourceLocation)
     }
 
-    /// Runs a command with `--json` that must succeed; the object that it writes.
     func object(_ arguments: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws -> JSONObject {
-        let outcome = try await run(["--json"] + arguments)
-        #expect(outcome.status == 0, "\(arguments): \(outcome.errors)", sourceLocation: sourceLocation)
-        return try #require(try JSONReader.parse(Array(outcome.output.utf8)).object, sourceLocation: sourceLocation)
+        try await object(arguments, sourceLocation: sourceLocation)
+    }
+
+    /// Runs a command that must end with this status and these words on standard error, and show nothing else.
+    func expectFailure(
+        _ arguments: [String], _ status: Int32, _ words: String, environment: [String: String] = [:],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let outcome = try await run(arguments, environment: environment)
+        #expect(
+            outcome.status == status && outcome.output.isEmpty && outcome.errors.contains(words),
+            "\(arguments): \(outcome.status) \(outcome.output)\(outcome.errors)", sourceLocation: sourceLocation)
     }
 
     /// The variables with which a command connects as the service.
@@ -94,16 +100,16 @@ extension Installation {
         ).split(separator: "\n").map(String.init)
     }
 
-    /// Two apps that may share logins.
-    func registerApps() async throws {
-        for app in ["app1", "app2"] {
-            try await succeed(
+    /// Two apps that may share logins, and more that may do both.
+    func registerApps(_ more: String...) async throws {
+        for app in ["app1", "app2"] + more {
+            try await command(
                 "client", "add", app, "--audience", "https://api.example.com", "--allowed-scope", "openid orders",
                 "--default-scope", "openid")
         }
-        try await succeed("group", "add", "vendor", "--issuer", Self.identityProvider)
-        try await succeed("group", "member", "add", "vendor", "app1", "--role", "source")
-        try await succeed("group", "member", "add", "vendor", "app2", "--role", "both")
+        try await command("group", "add", "vendor", "--issuer", Self.identityProvider)
+        try await command("group", "member", "add", "vendor", "app1", "--role", "source")
+        for app in ["app2"] + more { try await command("group", "member", "add", "vendor", app, "--role", "both") }
     }
 }
 
@@ -117,15 +123,6 @@ extension Broker {
         return broker
     }
 
-    func post(_ form: TokenForm, header: (name: String, value: String)? = nil) async throws -> HTTPAnswer {
-        try await HTTPRequest.token(form.parameters, fields: header.map { [$0] } ?? []).send(to: publicPort)
-    }
-
-    /// Repeats `/readyz`, as a load balancer does, until it gives this answer.
-    func waitUntilReady(_ isReady: Bool = true) async throws {
-        try await wait { (try await $0.get("/readyz").status == 200) == isReady }
-    }
-
     /// Repeats the check until it succeeds.
     func wait(until isSo: (Broker) async throws -> Bool) async throws {
         _ = try await eventually("what the test waits for", every: .milliseconds(50)) {
@@ -137,20 +134,13 @@ extension Broker {
 /// The result of app 1's login at the identity provider: an id_token and its device secret.
 struct Login: Sendable {
     let idToken: String
-    let deviceSecret: String
+    let deviceSecret = Unguessable.make()
 
-    init(
-        _ installation: Installation, sid: String, sub: String = "user-1", client: String = "app1", key: TestKey? = nil
-    ) throws {
-        deviceSecret = Unguessable.make()
-        let device = try #require(DeviceValue(deviceSecret, profile: .deviceSecret))
-        var token = IDToken(
-            issuer: Installation.identityProvider, client: client, subject: sub, sid: sid, device: deviceSecret,
-            key: try key ?? installation.identityProviderKey)
-        token.claims["auth_time"] = nil
-        token.claims["di_hash"] = nil
-        token.claims["ds_hash"] = .string(device.hash(function: .sha256))
-        idToken = try token.signed()
+    init(_ installation: Installation, sid: String, key: TestKey? = nil) throws {
+        idToken = try IDToken(
+            issuer: Installation.identityProvider, client: "app1", subject: "user-1", sid: sid, device: deviceSecret,
+            key: try key ?? installation.identityProviderKey
+        ).signed()
     }
 
     /// The form of an exchange by `client`.

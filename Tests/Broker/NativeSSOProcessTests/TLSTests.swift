@@ -8,8 +8,16 @@ import Testing
 
 /// TLS as other programs see it: curl and openssl.
 @Suite(.timeLimit(.minutes(5))) struct TLSTests {
-    @Test func `curl gets tokens over HTTP 1.1 and HTTP 2, with TLS 1.2 and 1.3`() async throws {
+    @Test func `nothing in the clear is answered, nothing older than TLS 1.2, and nothing but tokens over TLS`()
+        async throws
+    {
         try await withBroker { installation, broker, port in
+            let plain = try await run(["/usr/bin/env", "curl", "-s", "-m", "20", "http://127.0.0.1:\(port)/token"])
+            #expect(plain.output.isEmpty && plain.status != 0)
+            let options = ["--http2", "-o", "/dev/null"]
+            #expect(try await curl(installation, port, options, TokenForm([:]), path: "/metrics").hasSuffix("2 404"))
+            #expect(try await broker.get("/metrics").text.contains("native_sso_tls_handshakes_failed_total 1\n"))
+
             for (index, options) in [
                 ["--http1.1"], ["--http2"], ["--tls-max", "1.2", "--http2"], ["--tlsv1.3", "--http1.1"],
             ].enumerated() {
@@ -18,11 +26,7 @@ import Testing
                 let version = options.contains("--http2") ? "2" : "1.1"
                 #expect(answer.hasSuffix("\n\(version) 200") && answer.contains("access_token"), "\(answer)")
             }
-        }
-    }
 
-    @Test func `openssl is refused what is older than TLS 1.2`() async throws {
-        try await withBroker { _, _, port in
             // openssl uses its lowest security level, so the refusal comes from the broker.
             for (version, agreed) in [("tls1", nil), ("tls1_1", nil), ("tls1_2", "TLSv1.2"), ("tls1_3", "TLSv1.3")] {
                 let output = try await openssl(port, ["-\(version)", "-cipher", "ALL:@SECLEVEL=0"])
@@ -52,9 +56,7 @@ import Testing
             let form = try Login(installation, sid: "s1").exchange(by: "app2")
             #expect(try await curl(installation, port, ["--http2"], form).hasSuffix("2 200"))
 
-            let new = try TestCertificate.current()
-            try installation.write(new.certificate, to: "tls.pem")
-            try installation.write(new.key, to: "tls.key")
+            _ = try installation.write(try TestCertificate.current())
             broker.process.signal(SIGHUP)
             #expect(try await broker.process.errorLine(containing: "certificate was read again") != nil)
             // H-32: a session of the old certificate is not resumed.
@@ -65,31 +67,16 @@ import Testing
         }
     }
 
-    @Test func `nothing in the clear is answered, and nothing but tokens over TLS`() async throws {
-        try await withBroker { installation, broker, port in
-            let plain = try await run(["/usr/bin/env", "curl", "-s", "-m", "20", "http://127.0.0.1:\(port)/token"])
-            #expect(plain.output.isEmpty && plain.status != 0)
-            let options = ["--http2", "-o", "/dev/null"]
-            #expect(try await curl(installation, port, options, TokenForm([:]), path: "/metrics").hasSuffix("2 404"))
-            #expect(try await broker.get("/metrics").text.contains("native_sso_tls_handshakes_failed_total 1\n"))
-        }
-    }
-
     // MARK: Programs
 
     private func withBroker(_ body: @Sendable (Installation, Broker, UInt16) async throws -> Void) async throws {
         try await Installation.withSchema { installation in
             try await installation.registerApps()
-            let certificate = try TestCertificate.current()
-            try installation.write(certificate.certificate, to: "tls.pem")
-            try installation.write(certificate.key, to: "tls.key")
-            let broker = try await Broker.start(
-                installation,
-                environment: [
-                    "NATIVE_SSO_PUBLIC_TLS_CERTIFICATE": installation.file("tls.pem"),
-                    "NATIVE_SSO_PUBLIC_TLS_KEY": installation.file("tls.key"),
-                ])
-            try await broker.waitUntilReady()
+            let (certificate, key) = try installation.write(try TestCertificate.current())
+            let environment = [
+                "NATIVE_SSO_PUBLIC_TLS_CERTIFICATE": certificate, "NATIVE_SSO_PUBLIC_TLS_KEY": key,
+            ]
+            let broker = try await installation.startBroker(environment: environment).ready()
             try await body(installation, broker, broker.publicPort)
         }
     }

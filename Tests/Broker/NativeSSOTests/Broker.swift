@@ -93,7 +93,7 @@ struct Broker {
 }
 
 /// How a grant failed.
-enum Failure<Refusal: Error & Equatable>: Equatable {
+enum Failure<Refusal: Error & Equatable>: Equatable, Sendable {
     case invalidIDToken(SubjectTokenDefect)
     case refused(Refusal)
     case limited(RateLimited.Limit)

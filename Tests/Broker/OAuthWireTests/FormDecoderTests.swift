@@ -31,22 +31,13 @@ struct FormDecoderTests {
     @Test(
         "Each malformed form is refused for its reason",
         arguments: [
-            ("a=%zz", FormError.malformedPercentEncoding), ("a=%4", .malformedPercentEncoding),
-            ("a=%", .malformedPercentEncoding), ("%6=a", .malformedPercentEncoding),
-            ("a=%+1", .malformedPercentEncoding),
-            ("a=%c0%af", .invalidUTF8), ("a=%ff", .invalidUTF8), ("a=%ed%a0%80", .invalidUTF8), ("a=%c3", .invalidUTF8),
-            ("a=%00", .controlCharacter), ("a=x%0d%0aY", .controlCharacter), ("a=%7f", .controlCharacter),
-            ("a=%1b%5b31m", .controlCharacter), ("a=%c2%85", .controlCharacter), ("a=\n", .controlCharacter),
-            ("=a", .malformedName), ("a%00=b", .malformedName), ("%EF%BB%BFgrant_type=x", .malformedName),
-            ("client_id=a&client_id[]=b", .malformedName), ("client_id=a&client_id%5B0%5D=b", .malformedName),
-            ("a b=1", .malformedName), ("client_id=a;client_id=b", .unescapedSemicolon), ("%ff=x", .malformedName),
-            ("ö=x", .malformedName), ("a=ö;b=1", .unescapedSemicolon), ("grant_type=%c3", .invalidUTF8),
-            ("refresh_token=%ff", .invalidUTF8),
+            ("a=%", FormError.malformedPercentEncoding), ("%6=a", .malformedPercentEncoding),
+            ("a=%+1", .malformedPercentEncoding), ("a=%c3", .invalidUTF8), ("a=\n", .controlCharacter),
+            ("a%00=b", .malformedName), ("%EF%BB%BFgrant_type=x", .malformedName),
+            ("client_id=a&client_id%5B0%5D=b", .malformedName), ("a b=1", .malformedName), ("ö=x", .malformedName),
+            ("a=ö;b=1", .unescapedSemicolon), ("grant_type=%c3", .invalidUTF8), ("refresh_token=%ff", .invalidUTF8),
             ("code_verifier=" + String(repeating: "%ff", count: 129), .valueTooLong),
-            (String(repeating: "%ff", count: 129) + "=x", .nameTooLong),
-            ("a=1&a=1", .duplicateParameter), ("a=1&a=2", .duplicateParameter), ("scope=&scope=x", .duplicateParameter),
-            ("a&a=1", .duplicateParameter), ("client_id=a&client%5Fid=b", .duplicateParameter),
-            ("grant_type=x&%67rant_type=x", .duplicateParameter), ("unknown=1&unknown=2", .duplicateParameter),
+            (String(repeating: "%ff", count: 129) + "=x", .nameTooLong), ("a&a=1", .duplicateParameter),
         ])
     func refuses(form: String, error: FormError) {
         #expect(throws: error) { try decode(form) }
@@ -83,28 +74,12 @@ struct FormDecoderTests {
         #expect(try decode("\(name)=" + String(repeating: "%61", count: limit))[name]?.utf8.count == limit)
     }
 
-    @Test("32 parameters and names of 128 octets are accepted, and no more")
-    func counts() throws {
-        let parameters = (1...33).map { "p\($0)=x" }
-        #expect(try decode(parameters.prefix(32).joined(separator: "&"))["p32"] == "x")
-        #expect(throws: FormError.tooManyParameters) { try decode(parameters.joined(separator: "&")) }
-        #expect(throws: FormError.unescapedSemicolon) { try decode(parameters.joined(separator: "&") + ";") }
-        let name = String(repeating: "n", count: 128)
-        #expect(try decode("\(name)=x")[name] == "x")
-        #expect(throws: FormError.nameTooLong) { try decode("n\(name)=x") }
-        #expect(throws: FormError.nameTooLong) { try decode(String(repeating: "n", count: 1_000_000) + "=") }
-    }
-
-    @Test("Many parameters or chosen names do not slow the decoder")
-    func linear() {
-        let many = (0..<10_000).map { "a\($0)=" }.joined(separator: "&")
-        let time = ContinuousClock().measure {
-            for _ in 0..<100 {
-                #expect(throws: FormError.tooManyParameters) { try decode(many) }
-            }
-        }
-        // The decoder stops at the 33rd parameter, in far less than a millisecond. The bound detects another complexity.
-        #expect(time < .seconds(5))
+    /// So neither many parameters nor chosen names cost more than 32 of them.
+    @Test("Nothing behind the 33rd parameter is read; a semicolon in it is named first")
+    func stopsAtTheLimit() {
+        let parameters = (1...33).map { "p\($0)=x" }.joined(separator: "&")
+        #expect(throws: FormError.unescapedSemicolon) { try decode(parameters + ";") }
+        #expect(throws: FormError.tooManyParameters) { try decode(parameters + "&a=%zz;") }
     }
 
     @Test("A form never prints its content")
@@ -126,13 +101,15 @@ struct FormDecoderTests {
         #expect(form["b"] == "x y")
     }
 
-    @Test("Every octet, percent-encoded, is decoded or refused for its reason", arguments: UInt8.min...UInt8.max)
-    func octets(octet: UInt8) throws {
-        let form = "a=%" + Hexadecimal.encode(CollectionOfOne(octet))
-        switch octet {
-        case 0x20...0x7E: #expect(try decode(form)["a"].map { Array($0.utf8) } == [octet])
-        case 0x00...0x1F, 0x7F: #expect(throws: FormError.controlCharacter) { try decode(form) }
-        default: #expect(throws: FormError.invalidUTF8) { try decode(form) }
+    @Test("Every octet, percent-encoded, is decoded or refused for its reason")
+    func octets() throws {
+        for octet in UInt8.min...UInt8.max {
+            let form = "a=%" + Hexadecimal.encode(CollectionOfOne(octet))
+            switch octet {
+            case 0x20...0x7E: #expect(try decode(form)["a"].map { Array($0.utf8) } == [octet])
+            case 0x00...0x1F, 0x7F: #expect(throws: FormError.controlCharacter) { try decode(form) }
+            default: #expect(throws: FormError.invalidUTF8) { try decode(form) }
+            }
         }
     }
 

@@ -94,6 +94,61 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func cancelledCallerLeavesTheQueueButNotAWriteInFlight(engine: Engine) async throws {
+        try await engine.withExecutor { executor, database in
+            try await PrivateCluster.shared.psql("CREATE TABLE item (n int)", database: database)
+            try await withGate(database) { gate in
+                let inFlight = executor.start(Statement("INSERT INTO item SELECT 1 FROM pg_advisory_xact_lock(7)"))
+                try await gate.untilBlocked(1)
+                let queued = await executor.queue(Statement("INSERT INTO item VALUES (2)"))
+                let other = await executor.queue(Statement("INSERT INTO item VALUES (3)"))
+                inFlight.cancel()
+                queued.cancel()
+                #expect(await queued.value.error == .unavailable(.cancelledWhileQueued))
+                try await gate.open()
+                _ = try await inFlight.value.get()
+                _ = try await other.value.get()
+            }
+            let rows = try await executor.query(Statement("SELECT n FROM item ORDER BY n"))
+            #expect(try rows.map { row throws(PostgresError) in try row.int32(0) } == [1, 3])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func shutdownAnswersWhatIsInFlightAndRefusesTheRest(engine: Engine) async throws {
+        try await engine.withExecutor(connections: 2) { executor, database in
+            try await withGate(database) { gate in
+                let inFlight = executor.start(Gate.pass)
+                try await gate.untilBlocked(1)
+                async let ended: Void = executor.shutdown()
+                var refused: PostgresError?
+                while refused == nil { refused = await executor.start(Statement("SELECT 1")).value.error }
+                #expect(refused == .unavailable(.shuttingDown))
+                try await gate.open()
+                await ended
+                #expect(try await inFlight.value.get().count == 1)
+                #expect(executor.statistics.connections.connections == 0)
+            }
+        }
+    }
+
+    /// More connections than the cooperative pool has threads.
+    @Test(arguments: Engine.allCases)
+    func blockedCallsDoNotStopTheProgram(engine: Engine) async throws {
+        try await engine.withExecutor(connections: 16) { executor, database in
+            try await withGate(database) { gate in
+                var calls: [PendingCall] = []
+                for count: Int64 in 1...16 {
+                    calls.append(executor.start(Gate.pass))
+                    try await gate.untilBlocked(count)
+                }
+                try await gate.open()
+                for call in calls { _ = try await call.value.get() }
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func serverErrorsDoNotQuoteWhatWasSent(engine: Engine) async throws {
         try await engine.withExecutor { executor, _ in
             let error = await failure { () throws(PostgresError) in

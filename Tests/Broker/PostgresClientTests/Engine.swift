@@ -20,6 +20,7 @@ enum Engine: String, CaseIterable, CustomTestStringConvertible {
         case .lanes:
             var lanes = LaneConfiguration()
             lanes.lanes = connections
+            lanes.batchLockTimeout = configuration.lockTimeout
             return BatchingLanes(configuration, lanes, history: history, onEvent: onEvent)
         }
     }
@@ -46,17 +47,42 @@ enum Engine: String, CaseIterable, CustomTestStringConvertible {
 }
 
 protocol TestedExecutor: StatementExecutor {
-    var connectsTotal: Int { get }
+    var statistics: LaneStatistics { get }
     func waitUntilConnected(within limit: Duration) async throws(PostgresError)
     func shutdown() async
 }
 
-extension ConnectionPool: TestedExecutor {
-    var connectsTotal: Int { statistics.connections.connectsTotal }
-}
+extension ConnectionPool: TestedExecutor {}
+extension BatchingLanes: TestedExecutor {}
 
-extension BatchingLanes: TestedExecutor {
+/// A call that a test has started.
+typealias PendingCall = Task<Result<[Row], PostgresError>, Never>
+
+extension TestedExecutor {
     var connectsTotal: Int { statistics.connections.connectsTotal }
+
+    /// Makes a call and returns when it is in the queue. Use it only while no connection can take the call.
+    func queue(
+        _ statement: Statement, _ parameters: [PostgresValue] = [], locking row: RowKey = .none
+    ) async -> PendingCall {
+        let depth = statistics.queueDepth
+        let call = start(statement, parameters, locking: row)
+        while statistics.queueDepth == depth { await Task.yield() }
+        return call
+    }
+
+    /// Makes a call.
+    func start(
+        _ statement: Statement, _ parameters: [PostgresValue] = [], locking row: RowKey = .none
+    ) -> PendingCall {
+        Task {
+            do throws(PostgresError) {
+                return .success(try await query(statement, parameters, locking: row))
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
 }
 
 extension PostgresError {

@@ -76,47 +76,30 @@ import Testing
         }
     }
 
-    @Test func poisonedCallFailsAlone() async throws {
+    /// Those without fault run again together.
+    @Test(
+        arguments: [
+            ([1, 2, -3, 4, 5], [nil, nil, "23514", nil, nil], 1),
+            ([1, -2, 3, -4, -5], [nil, "23514", nil, "23514", "23514"], 2),
+            // The server refuses the commit, so no single call is at fault.
+            ([1, 2, 2, 3], [nil, nil, "23505", nil], nil),
+        ] as [([Int32], [String?], Int?)])
+    func poisonedCallsFailAlone(numbers: [Int32], codes: [String?], repetitions: Int?) async throws {
         try await withLanes { lanes, database in
             try await PrivateCluster.shared.psql(Self.schema, database: database)
             let answers = try await lanes.asOneBatch(database) {
                 var calls: [PendingCall] = []
-                for n: Int32 in [1, 2, -3, 4, 5] { calls.append(await lanes.queue(Self.insert, [.int32(n)])) }
+                for n in numbers { calls.append(await lanes.queue(Self.insert, [.int32(n)])) }
                 return calls
             }
-            #expect(answers.map(\.error?.state?.code) == [nil, nil, "23514", nil, nil])
-            #expect(try transactions(answers).count == 1, "those without fault run again together")
-            #expect(try await items(lanes) == [1, 2, 4, 5])
+            #expect(answers.map(\.error?.state?.code) == codes)
+            let kept = zip(numbers, codes).compactMap { number, code in code == nil ? number : nil }
+            #expect(try await items(lanes) == kept)
+            if let repetitions { #expect(try transactions(answers).count == repetitions) }
             let statistics = lanes.statistics
-            #expect(statistics.failedBatchesTotal == 1 && statistics.repeatedCallsTotal == 5)
-        }
-    }
-
-    @Test func ofManyPoisonedCallsEachFailsAlone() async throws {
-        try await withLanes { lanes, database in
-            try await PrivateCluster.shared.psql(Self.schema, database: database)
-            let answers = try await lanes.asOneBatch(database) {
-                var calls: [PendingCall] = []
-                for n: Int32 in [1, -2, 3, -4, -5] { calls.append(await lanes.queue(Self.insert, [.int32(n)])) }
-                return calls
+            if repetitions == 1 {
+                #expect(statistics.failedBatchesTotal == 1 && statistics.repeatedCallsTotal == 5)
             }
-            #expect(answers.map(\.error?.state?.code) == [nil, "23514", nil, "23514", "23514"])
-            #expect(try transactions(answers).count == 2)
-            #expect(try await items(lanes) == [1, 3])
-        }
-    }
-
-    /// The server refuses the commit, so no single call is at fault.
-    @Test func commitThatFailsIsTheFaultOfTheCallThatFailsAlone() async throws {
-        try await withLanes { lanes, database in
-            try await PrivateCluster.shared.psql(Self.schema, database: database)
-            let answers = try await lanes.asOneBatch(database) {
-                var calls: [PendingCall] = []
-                for n: Int32 in [1, 2, 2, 3] { calls.append(await lanes.queue(Self.insert, [.int32(n)])) }
-                return calls
-            }
-            #expect(answers.map(\.error?.state?.code) == [nil, nil, "23505", nil])
-            #expect(try await items(lanes) == [1, 2, 3])
         }
     }
 

@@ -44,6 +44,7 @@ import Testing
         }
     }
 
+    /// A pool beside the lanes gives up its call at its own deadline.
     @Test func hungServerFailsItsBatchAtTheDeadlineAndTheQueueBefore() async throws {
         let cluster = try await PrivateCluster.start(options: .testing)
         try await cluster.psql("CREATE TABLE item (n int)")
@@ -51,8 +52,12 @@ import Testing
             configuration.callDeadline = .seconds(3)
             configuration.queueWait = .seconds(1)
         }
+        let pool = try await cluster.pool(size: 1) { $0.callDeadline = .milliseconds(400) }
+        _ = try await pool.query(Self.count)  // it has a connection
         try await withBatchInFlight(lanes, PrivateCluster.superuser, cluster: cluster) { gate, calls in
             try await cluster.suspend()
+            let given = await pool.start(Self.count).value.error
+            #expect(given == .outcomeUnknown(.deadlineExceeded))
             let behind = await lanes.queue(Self.insert, [.int32(3)])
             let shed = await behind.value.error
             #expect(shed == .unavailable(.queueWaitExceeded))
@@ -63,9 +68,11 @@ import Testing
             try await cluster.resume()
             try await gate.open()
         }
-        try await lanes.waitUntilConnected(within: .seconds(20))
-        _ = try await lanes.query(Self.count)
-        await lanes.shutdown()
+        for executor in [lanes, pool] as [any TestedExecutor] {
+            try await executor.waitUntilConnected(within: .seconds(20))
+            _ = try await executor.query(Self.count)
+            await executor.shutdown()
+        }
         try await cluster.stop()
     }
 

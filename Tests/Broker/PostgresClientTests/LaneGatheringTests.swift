@@ -72,35 +72,28 @@ import Testing
         }
     }
 
-    @Test func enoughCallsAreMadeByOneStatement() async throws {
-        try await withFixture { lanes, database in
-            let counts1 = try await stepped(lanes, database, [1, 2, 3, 9])
-            #expect(counts1 == [1, 1, 1, 10])
-            let rows2 = try await made(lanes)
-            #expect(
-                rows2 == [
-                    "1 many: note 1 a-1", "2 many: note 2 ", "3 many: note 3 a-3", "9 many: note 9 a-9",
-                ])
-            let statistics = lanes.statistics
-            #expect(statistics.gatheredCallsTotal == 4 && statistics.failedBatchesTotal == 0)
-        }
-    }
+    private static let cases: [(numbers: [Int32], key: String?, counts: [Int32?], gathered: Int)] = [
+        ([1, 2, 3, 9], nil, [1, 1, 1, 10], 4),
+        // Few are made each by itself.
+        ([1, 2], nil, [1, 1], 0),
+        // One that is not answered is made by itself.
+        ([1, 100, 2], nil, [1, 1, 1], 2),
+        // So is one with a parameter that many do not have.
+        ([1, 2, 3], "shown", [1, 1, 1], 0),
+    ]
 
-    @Test func fewAreMadeEachByItself() async throws {
+    @Test(arguments: cases.indices) func enoughCallsAreMadeByOneStatement(_ index: Int) async throws {
+        let (numbers, key, expected, gathered) = Self.cases[index]
         try await withFixture { lanes, database in
-            let counts3 = try await stepped(lanes, database, [1, 2])
-            #expect(counts3 == [1, 1])
-            #expect(lanes.statistics.gatheredCallsTotal == 0)
-        }
-    }
-
-    @Test func callThatIsNotAnsweredIsMadeByItself() async throws {
-        try await withFixture { lanes, database in
-            let counts4 = try await stepped(lanes, database, [1, 100, 2])
-            #expect(counts4 == [1, 1, 1])
-            let rows5 = try await made(lanes)
-            #expect(rows5 == ["1 many: note 1 a-1", "100 itself: note 100 a-100", "2 many: note 2 "])
-            #expect(lanes.statistics.gatheredCallsTotal == 2)
+            let counts = try await stepped(lanes, database, numbers, key: key)
+            #expect(counts == expected)
+            let rows = try await made(lanes)
+            let notes = numbers.map { n in
+                let maker = gathered > 0 && n < 100 ? "many" : "itself"
+                return "\(n) \(maker): note \(n) " + (n == 2 ? "" : "a-\(n)")
+            }
+            #expect(rows == notes.sorted())
+            #expect(lanes.statistics.gatheredCallsTotal == gathered && lanes.statistics.failedBatchesTotal == 0)
         }
     }
 
@@ -110,14 +103,6 @@ import Testing
             #expect(counts.compactMap { $0 }.sorted() == [1, 1, 1, 2, 3])
             #expect(lanes.statistics.gatheredCallsTotal == 3)
             #expect(lanes.statistics.failedBatchesTotal == 0)
-        }
-    }
-
-    @Test func callWithAParameterThatManyDoNotHaveIsMadeByItself() async throws {
-        try await withFixture { lanes, database in
-            let counts6 = try await stepped(lanes, database, [1, 2, 3], key: "shown")
-            #expect(counts6 == [1, 1, 1])
-            #expect(lanes.statistics.gatheredCallsTotal == 0)
         }
     }
 

@@ -64,43 +64,6 @@ import Testing
         }
     }
 
-    @Test func cancelledCallerLeavesTheQueueButNotAWriteInFlight() async throws {
-        try await withLanes { lanes, database in
-            try await PrivateCluster.shared.psql("CREATE TABLE item (n int)", database: database)
-            try await withGate(database) { gate in
-                let inFlight = lanes.start(Statement("INSERT INTO item SELECT 1 FROM pg_advisory_xact_lock(7)"))
-                try await gate.untilBlocked(1)
-                let queued = await lanes.queue(Statement("INSERT INTO item VALUES (2)"))
-                let other = await lanes.queue(Statement("INSERT INTO item VALUES (3)"))
-                inFlight.cancel()
-                queued.cancel()
-                #expect(await queued.value.error == .unavailable(.cancelledWhileQueued))
-                try await gate.open()
-                _ = try await inFlight.value.get()
-                _ = try await other.value.get()
-            }
-            let rows = try await lanes.query(Statement("SELECT n FROM item ORDER BY n"))
-            #expect(try rows.map { row throws(PostgresError) in try row.int32(0) } == [1, 3])
-        }
-    }
-
-    @Test func shutdownAnswersWhatIsInFlightAndRefusesTheRest() async throws {
-        try await withLanes(2) { lanes, database in
-            try await withGate(database) { gate in
-                let inFlight = lanes.start(Gate.pass)
-                try await gate.untilBlocked(1)
-                async let ended: Void = lanes.shutdown()
-                var refused: PostgresError?
-                while refused == nil { refused = await lanes.start(Self.refresh).value.error }
-                #expect(refused == .unavailable(.shuttingDown))
-                try await gate.open()
-                await ended
-                #expect(try await inFlight.value.get().count == 1)
-                #expect(lanes.statistics.connections.connections == 0)
-            }
-        }
-    }
-
     @Test func shutdownAnswersWhatIsQueued() async throws {
         try await withLanes { lanes, database in
             try await withGate(database) { gate in
@@ -112,21 +75,6 @@ import Testing
                 await ended
                 #expect(try await inFlight.value.get().count == 1)
                 #expect(try await queued.value.get().count == 1)
-            }
-        }
-    }
-
-    /// More lanes than the cooperative pool has threads.
-    @Test func blockedLanesDoNotStopTheProgram() async throws {
-        try await withLanes(16) { lanes, database in
-            try await withGate(database) { gate in
-                var calls: [PendingCall] = []
-                for count: Int64 in 1...16 {
-                    calls.append(lanes.start(Gate.pass))
-                    try await gate.untilBlocked(count)
-                }
-                try await gate.open()
-                for call in calls { _ = try await call.value.get() }
             }
         }
     }

@@ -36,33 +36,7 @@ extension PrivateCluster {
     }
 }
 
-/// A call that a test has started.
-typealias PendingCall = Task<Result<[Row], PostgresError>, Never>
-
 extension BatchingLanes {
-    /// Makes a call and returns when it is in the queue. Use it only while no lane can take the call.
-    func queue(
-        _ statement: Statement, _ parameters: [PostgresValue] = [], locking row: RowKey = .none
-    ) async -> PendingCall {
-        let depth = statistics.queueDepth
-        let call = start(statement, parameters, locking: row)
-        while statistics.queueDepth == depth { await Task.yield() }
-        return call
-    }
-
-    /// Makes a call.
-    func start(
-        _ statement: Statement, _ parameters: [PostgresValue] = [], locking row: RowKey = .none
-    ) -> PendingCall {
-        Task {
-            do throws(PostgresError) {
-                return .success(try await query(statement, parameters, locking: row))
-            } catch {
-                return .failure(error)
-            }
-        }
-    }
-
     /// Runs `gather` while the only lane waits at a gate, so its calls form one batch.
     ///
     /// - Parameter others: The number of sessions that already wait at a gate.

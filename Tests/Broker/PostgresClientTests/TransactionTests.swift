@@ -36,10 +36,7 @@ import Testing
                     _ = try? transaction.query(Statement("SELECT 1/0"))
                 }
             }
-            guard case .server(let state, _, _) = error else {
-                return #expect(Bool(false), "\(String(describing: error))")
-            }
-            #expect(state.code == "25P02")
+            #expect(error?.state == SQLState("25P02"))
             let answer = try await pool.query(Self.count)[0].int64(0)
             #expect(answer == 0)
         }
@@ -74,17 +71,13 @@ import Testing
                     try transaction.executeScript(Array("INSERT INTO item VALUES (3); SELECT nonsense;".utf8))
                 }
             }
-            guard case .server(SQLState("42703"), _, _) = failing else {
-                return #expect(Bool(false), "\(String(describing: failing))")
-            }
+            #expect(failing?.state == SQLState("42703"))
             let ending = await failure { () throws(PostgresError) in
                 try await pool.withTransaction { transaction throws(PostgresError) in
                     try transaction.executeScript(Array("ROLLBACK; BEGIN; ROLLBACK".utf8))
                 }
             }
-            guard case .server(SQLState("2D000"), _, _) = ending else {
-                return #expect(Bool(false), "\(String(describing: ending))")
-            }
+            #expect(ending?.state == SQLState("2D000"))
             let answer = try await pool.query(Self.count)[0].int64(0)
             #expect(answer == 2)
         }

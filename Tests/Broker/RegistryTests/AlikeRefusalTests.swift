@@ -13,21 +13,20 @@ struct AlikeRefusalTests {
 
     @Test("Every refusal looks the session up once", arguments: Kind.allCases)
     func looksOnce(_ kind: Kind) async throws {
-        try await TestDatabase.withFixture { database in
-            let world = try await World.make(in: database)
+        try await TestDatabase.withWorld { database, world in
             let outsider = ClientID(validated: "app-of-others")
             try await database.put(client: outsider, isEnabled: true)
             try await database.put(
                 MemberRow(
                     issuer: Issuer(validated: "https://idp.example.com"), client: outsider,
                     membership: Membership(group: GroupID(validated: "others"), role: .both)))
-            for number in 0..<Self.calls {
+            for _ in 0..<Self.calls {
                 let admission =
                     switch kind {
-                    case .unknownSession: try world.admission(sid: "nobody's", client: world.client, number: number)
+                    case .unknownSession: try world.admission(sid: "nobody's", client: world.client)
                     case .wrongDevice:
-                        try world.admission(sid: "sid-1", client: world.client, number: number, isPermitted: false)
-                    case .foreignGroup: try world.admission(sid: "sid-1", client: outsider, number: number)
+                        try world.admission(sid: "sid-1", client: world.client, isPermitted: false)
+                    case .foreignGroup: try world.admission(sid: "sid-1", client: outsider)
                     }
                 #expect(try await database.registry.admit(admission).grant == nil)
             }

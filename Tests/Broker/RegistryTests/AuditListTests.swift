@@ -23,24 +23,6 @@ struct AuditListTests {
         await trail.run()
     }
 
-    @Test("A refusal names its login and its grant")
-    func subjects() async throws {
-        try await TestDatabase.withFixture { database in
-            let now = Int64(time(nil)) * 1000 - 60_000
-            await record([Self.refusal(1, at: now), Self.refusal(2, at: now)], database)
-            let administration = Administration(pool: database.superuser)
-            for number in UInt64(1)...2 {
-                let found = try await administration.audit(ofRequest: UniqueID(high: 7, low: number), limit: 10)
-                #expect(found.count == 1)
-                #expect(found.first?.session == UniqueID(high: 1, low: number))
-                #expect(found.first?.grant == (number == 2 ? UniqueID(high: 2, low: number) : nil))
-                #expect(found.first?.sourceClient == ClientID(validated: "app-one"))
-                #expect(found.first?.kind == AuditKind.exchangeRefused.rawValue)
-            }
-            #expect(try await administration.audit(ofRequest: UniqueID(high: 7, low: 3), limit: 10).isEmpty)
-        }
-    }
-
     /// 1000 events end in one statement, with one time: a page may end among them.
     @Test("Paging returns every event once, the newest first, also at equal times")
     func pages() async throws {
@@ -48,26 +30,23 @@ struct AuditListTests {
             let now = Int64(time(nil)) * 1000 - 60_000
             let events = (0..<25).map { Self.refusal(UInt64($0), at: now + ($0 < 20 ? 0 : Int64($0))) }
             await record(events, database)
-            let administration = Administration(pool: database.superuser)
             var (seen, position): ([AuditRecord], AuditRecord.Position?) = ([], nil)
             for _ in 0..<10 {
-                let page = try await administration.audit(AuditSelection(), limit: 3, before: position)
+                let page = try await database.administration.audit(AuditSelection(), limit: 3, before: position)
                 seen += page
                 position = page.last?.position
                 if page.count < 3 { break }
             }
-            #expect(seen.count == 25)
-            #expect(Set(seen.compactMap(\.requestID)) == Set(events.map(\.requestID)))
+            #expect(seen.count == 25 && Set(seen.compactMap(\.requestID)) == Set(events.map(\.requestID)))
             #expect(seen.map(\.occurredAt) == seen.map(\.occurredAt).sorted(by: >))
         }
     }
 
-    @Test("A listing filters by time, kind, app and session")
+    @Test("A listing filters by time, kind, app and session, and names login and grant")
     func selections() async throws {
         try await TestDatabase.withFixture { database in
             let now = Int64(time(nil)) * 1000 - 60_000
             await record((0..<5).map { Self.refusal(UInt64($0), at: now + Int64($0)) }, database)
-            let administration = Administration(pool: database.superuser)
             let (from, until) = (
                 PostgresTimestamp(microseconds: (now + 1) * 1000), PostgresTimestamp(microseconds: (now + 3) * 1000)
             )
@@ -79,9 +58,13 @@ struct AuditListTests {
                 (AuditSelection(sessions: [UniqueID(high: 1, low: 3)]), [3]),
             ]
             for (selection, numbers) in wanted {
-                let found = try await administration.audit(selection, limit: 100)
+                let found = try await database.administration.audit(selection, limit: 100)
                 #expect(found.compactMap { $0.requestID?.low } == numbers)
             }
+            let request = UniqueID(high: 7, low: 2)
+            let named = try #require(try await database.administration.audit(ofRequest: request, limit: 10).first)
+            #expect(named.session == UniqueID(high: 1, low: 2) && named.grant == UniqueID(high: 2, low: 2))
+            #expect(named.sourceClient == ClientID(validated: "app-one"))
         }
     }
 

@@ -9,61 +9,45 @@ import Testing
 /// The lanes give one statement all calls of a batch. Two of them may concern one row: they are answered in sequence.
 @Suite("Two calls in one array", .serialized, .timeLimit(.minutes(2)))
 struct CallArrayTests {
-    @Test("Two exchanges of one grant make two generations")
-    func oneGrant() async throws {
-        let scenario = try RefreshScenario()
-        var other = scenario.exchange
-        other.scope = Scope(["openid"])
-        let answers = try await exchange(scenario.exchange, other, given: { try await scenario.put(into: $0) })
-        #expect(answers.map(\.generation) == [6, 7])
-        #expect(Set(answers.map(\.grant)) == [scenario.grantID])
-    }
+    @Test("Two exchanges make two generations of one grant, whether it is there or not; two first sights one session")
+    func exchanges() async throws {
+        try await TestDatabase.withFixture { database in
+            let grant = try await RefreshScenario().placed(in: database)
+            let present = try await Self.twice(grant.exchange, in: database) { $0.scope = Scope(["openid"]) }
+            #expect(present.map { $0.grant?.generation } == [6, 7])
+            #expect(Set(present.map { $0.grant?.id }) == [grant.grantID])
 
-    @Test("Two exchanges of a client that has no grant yet make one grant")
-    func noGrantYet() async throws {
-        let scenario = try ExchangeScenario()
-        var other = scenario
-        other.scope = Scope(["openid"])
-        let answers = try await exchange(scenario, other, given: { try await scenario.put(into: $0) })
-        #expect(answers.map(\.generation) == [1, 2])
-        #expect(Set(answers.map(\.grant)).count == 1)
-    }
+            let scenario = try await ExchangeScenario().placed(in: database)
+            let new = try await Self.twice(scenario, in: database) { $0.scope = Scope(["openid"]) }
+            #expect(new.map { $0.grant?.generation } == [1, 2])
+            #expect(Set(new.map { $0.grant?.id }).count == 1)
 
-    @Test("Two first sights of one login begin one session")
-    func firstSights() async throws {
-        let scenario = try ExchangeScenario.firstSight()
-        let sibling = scenario.sibling(2)
-        let answers = try await exchange(scenario, sibling) { database in
-            try await scenario.put(into: database)
-            try await sibling.put(into: database)
+            let login = try await ExchangeScenario.firstSight().placed(in: database)
+            let sibling = try await login.sibling(2).placed(in: database)
+            let first = try await Self.twice(login, in: database) { $0 = sibling }
+            #expect(first.map { $0.grant?.generation } == [1, 1])
+            #expect(Set(first.map { $0.session?.id }).count == 1)
         }
-        #expect(answers.map(\.generation) == [1, 1])
-        #expect(Set(answers.map(\.session)).count == 1)
     }
 
-    @Test("A proof in two calls works once")
-    func oneProof() async throws {
-        let scenario = try ExchangeScenario.bound()
-        var other = scenario.sibling(2)
-        other.client.proofPolicy = .optional
-        other.proof = scenario.proof
-        let answers = try await exchange(scenario, other) { [other] database in
-            try await scenario.put(into: database)
+    @Test("A proof in two calls works once, and the first of two keys of a client on a device is bound")
+    func proofs() async throws {
+        try await TestDatabase.withFixture { database in
+            let scenario = try await ExchangeScenario.bound().placed(in: database)
+            var other = scenario.sibling(2)
+            other.client.proofPolicy = .optional
+            other.proof = scenario.proof
             var rows = other
             rows.session = nil
             try await rows.put(into: database)
-        }
-        #expect(answers.map(\.proofWasUsed) == [false, true])
-        #expect(answers.map { $0.grant == nil } == [false, true])
-    }
+            let one = try await Self.twice(scenario, in: database) { [other] in $0 = other }
+            #expect(one.map(\.proofWasUsed) == [false, true])
+            #expect(one.map { $0.grant == nil } == [false, true])
 
-    @Test("The first of two keys of a client on a device is bound")
-    func twoKeys() async throws {
-        let scenario = try ExchangeScenario.bound()
-        var other = scenario
-        other.proof = .random()
-        let answers = try await exchange(scenario, other, given: { try await scenario.put(into: $0) })
-        #expect(answers.map { $0.grant == nil } == [false, true])
+            let keys = try await ExchangeScenario.bound().placed(in: database)
+            let two = try await Self.twice(keys, in: database) { $0.proof = .random() }
+            #expect(two.map { $0.grant == nil } == [false, true])
+        }
     }
 
     @Test("Two logins do not bind two keys of one client on one device")
@@ -93,9 +77,7 @@ struct CallArrayTests {
         }
     }
 
-    @Test(
-        "A refresh token sent twice gets one successor; a spent one revokes"
-    )
+    @Test("A refresh token sent twice gets one successor; a spent one revokes")
     func oneToken() async throws {
         let scenario = try RefreshScenario()
         #expect(try await refresh(scenario, scenario) == ["advanced", "none"])
@@ -109,31 +91,17 @@ struct CallArrayTests {
 
     // MARK: Two calls
 
-    private struct Answer {
-        let proofWasUsed: Bool
-        let session: UniqueID?
-        let grant: UniqueID?
-        let generation: Int32?
-    }
-
-    /// In the order of the calls.
-    private func exchange(
-        _ first: ExchangeScenario, _ second: ExchangeScenario,
-        given put: @Sendable (PostgresFixture) async throws -> Void
-    ) async throws -> [Answer] {
-        try await TestDatabase.withFixture { database in
-            try await put(database)
-            let rows = try await database.service.query(
-                Self.twoExchanges,
-                ExchangeStatement.parameters(try first.admission) + ExchangeStatement.parameters(try second.admission),
-                locking: .none)
-            return try rows.map { row in
-                let facts = try ExchangeStatement.facts(row)
-                return Answer(
-                    proofWasUsed: facts.proofWasUsed, session: facts.session?.id, grant: facts.grant?.id,
-                    generation: facts.grant?.generation)
-            }
-        }
+    /// The answers to an exchange and to a changed one, in this order.
+    private static func twice(
+        _ first: ExchangeScenario, in database: PostgresFixture, _ change: (inout ExchangeScenario) -> Void
+    ) async throws -> [AdmissionFacts] {
+        var second = first
+        change(&second)
+        let rows = try await database.service.query(
+            twoExchanges,
+            ExchangeStatement.parameters(try first.admission) + ExchangeStatement.parameters(try second.admission),
+            locking: .none)
+        return try rows.map { try ExchangeStatement.facts($0) }
     }
 
     private func refresh(_ first: RefreshScenario, _ second: RefreshScenario) async throws -> [String] {

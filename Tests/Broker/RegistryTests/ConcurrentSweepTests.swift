@@ -8,28 +8,27 @@ import Testing
 struct ConcurrentSweepTests {
     @Test("Exchanges and refreshes do not wait for an open sweep")
     func nothingWaits() async throws {
-        try await TestDatabase.withFixture { database in
-            let world = try await World.make(in: database)
+        try await TestDatabase.withWorld { database, world in
             try await database.run(RetentionSQL.addDead, [.int64(50)])
             try await database.run(RetentionSQL.addDevice, [.text("forgotten"), .int32(100), .bool(false)])
             try await database.run(RetentionSQL.addOldMonths, [])
             try await database.run(RetentionSQL.dropComingMonth, [])
-            try await whileAt(gate: database) { transaction throws(PostgresError) in
+            _ = try await database.holding(untilItReturns: true) { transaction throws(PostgresError) in
                 for part in [
                     RetentionSQL.prepareMonths, RetentionSQL.sweepSessions, RetentionSQL.sweepDevices,
                     RetentionSQL.sweepGrants, RetentionSQL.sweepAudit,
                 ] {
                     _ = try transaction.query(part)
                 }
-            } do: {
+            } _: {
                 // A call that had to wait would fail: the service's lock_timeout is shorter than this test.
                 for generation in stride(from: Int32(1), to: 21, by: 2) {
                     let facts = try await database.registry.rotate(world.rotation(generation: generation))
                     #expect(facts.effect == .advanced)
-                    #expect(try await database.registry.admit(world.admission(number: 1)).grant != nil)
+                    #expect(try await database.registry.admit(world.admission()).grant != nil)
                 }
                 #expect(try await database.registry.admit(world.firstAdmission(sid: "sid-2")).grant != nil)
-                #expect(try await database.run(RetentionSQL.waitingElsewhere, [])[0].int64(0) == 0)
+                #expect(try await database.run(RetentionSQL.waiting, [])[0].int64(0) == 0)
             }
             #expect(try await database.run(RetentionSQL.deadSessions, [])[0].int64(0) == 0)
         }
@@ -37,15 +36,13 @@ struct ConcurrentSweepTests {
 
     @Test("A sweep skips locked rows and deletes them the next time")
     func sweepDoesNotWait() async throws {
-        try await TestDatabase.withFixture { database in
-            _ = try await World.make(in: database)
+        try await TestDatabase.withWorld { database, _ in
             try await database.run(RetentionSQL.addDead, [.int64(10)])
-            try await whileAt(gate: database) { transaction throws(PostgresError) in
+            _ = try await database.holding(untilItReturns: true) { transaction throws(PostgresError) in
                 _ = try transaction.query(RetentionSQL.holdDead)
-            } do: {
+            } _: {
                 let report = try #require(try await SweeperTests.sweeper(database.service).sweep(unlessWithin: 0))
-                #expect(report.isComplete)
-                #expect(report.sessions == 9)
+                #expect(report.isComplete && report.sessions == 9)
             }
             #expect(try await SweeperTests.sweeper(database.service).sweep(unlessWithin: 0)?.sessions == 1)
         }
@@ -53,12 +50,11 @@ struct ConcurrentSweepTests {
 
     @Test("A second sweep returns at once while one runs")
     func oneAtATime() async throws {
-        try await TestDatabase.withFixture { database in
-            _ = try await World.make(in: database)
+        try await TestDatabase.withWorld { database, _ in
             try await database.run(RetentionSQL.addDead, [.int64(10)])
-            try await whileAt(gate: database) { transaction throws(PostgresError) in
+            _ = try await database.holding(untilItReturns: true) { transaction throws(PostgresError) in
                 _ = try transaction.query(RetentionSQL.sweepProofsFirst)
-            } do: {
+            } _: {
                 let report = try await SweeperTests.sweeper(database.service).sweep(unlessWithin: 0)
                 #expect(report == nil)
                 let left = try await database.run(RetentionSQL.deadSessions, [])[0].int64(0)
@@ -67,25 +63,9 @@ struct ConcurrentSweepTests {
         }
     }
 
-    @Test("Two concurrent sweeps delete each row once without errors")
-    func twoAtOnce() async throws {
-        try await TestDatabase.withFixture { database in
-            _ = try await World.make(in: database)
-            try await database.run(RetentionSQL.addDead, [.int64(200)])
-            async let one = SweeperTests.sweeper(database.service, batch: 5).sweep(unlessWithin: 0)
-            async let two = SweeperTests.sweeper(database.superuser, batch: 5).sweep(unlessWithin: 0)
-            let removed = try await (one?.sessions ?? 0) + (two?.sessions ?? 0)
-            let left = try await database.run(RetentionSQL.deadSessions, [])[0].int64(0)
-            #expect(removed + left == 200)
-            let rest = try await SweeperTests.sweeper(database.service).sweep(unlessWithin: 0)
-            #expect(rest?.sessions == left)
-        }
-    }
-
     @Test("After a killed sweep, the next one finishes and live rows stay")
     func killed() async throws {
-        try await TestDatabase.withFixture { database in
-            _ = try await World.make(in: database)
+        try await TestDatabase.withWorld { database, _ in
             try await database.run(RetentionSQL.addDead, [.int64(400)])
             let sweeping = Task { try await SweeperTests.sweeper(database.service, batch: 1).sweep(unlessWithin: 0) }
             while try await database.run(RetentionSQL.deadSessions, [])[0].int64(0) > 390 { await Task.yield() }
@@ -97,35 +77,11 @@ struct ConcurrentSweepTests {
             #expect(left > 0 && left <= 390)
             let next = SweeperTests.sweeper(database.superuser)
             let report = try #require(try await next.sweep(unlessWithin: 0))
-            #expect(report.isComplete)
-            #expect(report.sessions == left)
+            #expect(report.isComplete && report.sessions == left)
             let sessions = try await SessionNames.names(database.run(RetentionSQL.sessions, []))
             #expect(sessions == ["sid-1"])
             let grants = try await database.run(RetentionSQL.grants, [])[0]
             #expect(try [grants.int64(0), grants.int64(1)] == [1, 0])
-        }
-    }
-
-    /// Runs `held` in a transaction that stays open while `body` runs.
-    private func whileAt(
-        gate database: PostgresFixture,
-        _ held: @escaping @Sendable (borrowing Transaction) throws(PostgresError) -> Void,
-        do body: () async throws -> Void
-    ) async throws {
-        try await database.withOwnConnection { gate in
-            _ = try await gate.query(RetentionSQL.closeGate)
-            async let holder: Void = database.superuser.withTransaction(deadline: .seconds(50)) {
-                transaction throws(PostgresError) in
-                _ = try transaction.query(RetentionSQL.waitForever)
-                try held(transaction)
-                _ = try transaction.query(RetentionSQL.enterGate)
-            }
-            while try await database.run(RetentionSQL.waiting, [])[0].int64(0) == 0 { await Task.yield() }
-            let result: Result<Void, any Error>
-            do { result = .success(try await body()) } catch { result = .failure(error) }
-            _ = try await gate.query(RetentionSQL.openGate)
-            try await holder
-            try result.get()
         }
     }
 }

@@ -12,7 +12,7 @@ struct GeneralEndTests {
     private let act = AdministrativeAct(actor: "test", reason: "test", requestID: UniqueID(high: 7, low: 7))
 
     private func end(_ database: PostgresFixture, sameLoginMayReturn: Bool = true) async throws {
-        try await Administration(pool: database.superuser).endEverything(sameLoginMayReturn: sameLoginMayReturn, act)
+        try await database.administration.endEverything(sameLoginMayReturn: sameLoginMayReturn, act)
         _ = try await database.superuser.query(GeneralEndSQL.nextSecond, [])
     }
 
@@ -36,10 +36,9 @@ struct GeneralEndTests {
             let refused = try await refresh.attempt(on: database.registry)
             #expect(refused.refusal == .sessionEnded && refused.facts.effect == .none)
             #expect(try await !isLive())
-            let administration = Administration(pool: database.superuser)
-            #expect(try await administration.sessions(.all, liveOnly: true, limit: 10).isEmpty)
-            #expect(try await administration.impact(ofEnding: .all).sessions == 0)
-            let ended = try await administration.sessions(.all, liveOnly: false, limit: 10)
+            #expect(try await database.administration.sessions(.all, liveOnly: true, limit: 10).isEmpty)
+            #expect(try await database.administration.impact(ofEnding: .all).sessions == 0)
+            let ended = try await database.administration.sessions(.all, liveOnly: false, limit: 10)
             #expect(ended.map(\.endReason) == ["general_end"] && ended[0].endedAt != nil && ended[0].liveGrants == 0)
 
             var exchange = refresh.exchange
@@ -53,7 +52,7 @@ struct GeneralEndTests {
                 [exchange.issuer: try exchange.digest()], of: client, holding: refresh.grantID,
                 requestID: UniqueID(high: 8, low: 8))
             #expect(signedOut == 0)
-            #expect(try await administration.sessions(.all, liveOnly: true, limit: 10).count == 1)
+            #expect(try await database.administration.sessions(.all, liveOnly: true, limit: 10).count == 1)
             // Now the row itself says it.
             let row = try await database.superuser.query(GeneralEndSQL.row, [.uuid(session.octets)])[0]
             #expect(try row.text(0) == "general_end")
@@ -62,30 +61,17 @@ struct GeneralEndTests {
         }
     }
 
-    @Test("A name that the database does not know: only a later id_token begins a session")
-    func unknown() async throws {
-        try await TestDatabase.withFixture { database in
-            var scenario = try ExchangeScenario.firstSight()
-            try await scenario.put(into: database)
-            try await end(database)
-            let early = try await scenario.attempt(on: database.registry)
-            #expect(early.refusal == .sessionEnded && early.facts.session == nil)
-            #expect(try await database.counts().sessions == 0)
-            scenario.issuedAt = ExchangeScenario.farFuture
-            #expect(try await scenario.attempt(on: database.registry).grant != nil)
-        }
-    }
-
-    @Test("The second of the end is before it, and the next one after it")
+    @Test("A name that the database does not know: the second of the end is before it, and the next one after it")
     func theSecond() async throws {
         try await TestDatabase.withFixture { database in
-            var scenario = try ExchangeScenario.firstSight()
-            try await scenario.put(into: database)
+            var scenario = try await ExchangeScenario.firstSight().placed(in: database)
             try await end(database)
             let instant = UnixTime(
                 seconds: try await database.superuser.query(GeneralEndSQL.instant, [])[0].int64(0))
             scenario.issuedAt = instant
-            #expect(try await scenario.attempt(on: database.registry).refusal == .sessionEnded)
+            let early = try await scenario.attempt(on: database.registry)
+            #expect(early.refusal == .sessionEnded && early.facts.session == nil)
+            #expect(try await database.counts().sessions == 0)
             scenario.issuedAt = instant.adding(1)
             #expect(try await scenario.attempt(on: database.registry).grant != nil)
         }
@@ -94,16 +80,14 @@ struct GeneralEndTests {
     @Test("Without the same login, auth_time must be later; a login that has none counts by its iat")
     func laterLogin() async throws {
         try await TestDatabase.withFixture { database in
-            var scenario = try ExchangeScenario.firstSight()
-            try await scenario.put(into: database)
+            var scenario = try await ExchangeScenario.firstSight().placed(in: database)
             try await end(database, sameLoginMayReturn: false)
             scenario.issuedAt = ExchangeScenario.farFuture
             #expect(try await scenario.attempt(on: database.registry).refusal == .sessionEnded)
             scenario.login = Login(authenticatedAt: ExchangeScenario.farFuture)
             #expect(try await scenario.attempt(on: database.registry).grant != nil)
             // A later end with which the same login may return takes nothing back.
-            var other = try ExchangeScenario.firstSight()
-            try await other.put(into: database)
+            var other = try await ExchangeScenario.firstSight().placed(in: database)
             try await end(database)
             other.issuedAt = ExchangeScenario.farFuture
             #expect(try await other.attempt(on: database.registry).refusal == .sessionEnded)
@@ -116,8 +100,7 @@ struct GeneralEndTests {
     @Test("An exchange that did not see the end gets a grant that is dead", arguments: [false, true])
     func race(gathered: Bool) async throws {
         try await TestDatabase.withFixture(overLanes: gathered, gathersFrom: 1) { database in
-            var scenario = try ExchangeScenario.firstSight()
-            try await scenario.put(into: database)
+            var scenario = try await ExchangeScenario.firstSight().placed(in: database)
             let attempt = try await database.holding(untilItReturns: true) { transaction throws(PostgresError) in
                 _ = try transaction.query(GeneralEndSQL.end)
             } _: { [scenario] in
@@ -138,9 +121,8 @@ struct GeneralEndTests {
     @Test("A registration of an earlier login is over, and one of a later login begins another session")
     func registration() async throws {
         try await TestDatabase.withFixture { database in
-            let administration = Administration(pool: database.superuser)
             func register(_ authTime: UnixTime) async throws -> SessionRegistration.Outcome {
-                try await administration.register(
+                try await database.administration.register(
                     SessionRegistration(
                         issuer: Issuer(validated: "https://idp.example.com"), sessionID: SessionID(validated: "sid-1"),
                         subject: Subject(validated: "user"), sourceClient: nil, login: Login(authenticatedAt: authTime),
@@ -170,23 +152,13 @@ struct GeneralEndTests {
             #expect(try await register.send(name, of: UniqueID(high: 1, low: 1), patience: 15))
             #expect(try await register.settle(name, of: UniqueID(high: 1, low: 1), as: .kept([1])))
             #expect(try await claim(2) == .kept([1]))
-            let handoff = try HandoffScenario()
-            try await handoff.put(into: database)
+            let handoff = try await HandoffScenario().placed(in: database)
             #expect(try await handoff.make(on: database.handoffs).refusal == nil)
             // The id_token of the hand-off is of a provider whose clock is ahead.
             _ = try await database.superuser.query(GeneralEndSQL.ahead, [])
             try await end(database)
             #expect(try await claim(3) == .used)
             #expect(try await handoff.redeem(on: database.handoffs).refusal == .handoff(.withdrawn))
-        }
-    }
-
-    @Test("The row cannot be taken away")
-    func stays() async throws {
-        try await TestDatabase.withFixture { database in
-            for statement in [GeneralEndSQL.delete, GeneralEndSQL.truncate] {
-                await #expect(throws: PostgresError.self) { try await database.superuser.query(statement, []) }
-            }
         }
     }
 }
@@ -206,6 +178,4 @@ private enum GeneralEndSQL {
         "SELECT pg_sleep(extract(epoch FROM (began_until + interval '1 second') - clock_timestamp())) FROM native_sso.general_end"
     )
     static let ahead = Statement("UPDATE native_sso.web_handoff SET issued_at = now() + interval '1 hour'")
-    static let delete = Statement("DELETE FROM native_sso.general_end")
-    static let truncate = Statement("TRUNCATE native_sso.general_end")
 }

@@ -8,8 +8,7 @@ struct HeapOnlyUpdateTests {
     /// A refresh changes no indexed column, so the row stays on its page and no index changes.
     @Test("Every refresh is a HOT update, and adds no row", arguments: [false, true])
     func refreshesAreHot(gathered: Bool) async throws {
-        try await TestDatabase.withFixture(overLanes: gathered, gathersFrom: 1) { database in
-            let world = try await World.make(in: database)
+        try await TestDatabase.withWorld(overLanes: gathered, gathersFrom: 1) { database, world in
             for generation in Int32(1)...Self.calls {
                 let facts = try await database.registry.rotate(world.rotation(generation: generation))
                 #expect(facts.effect == .advanced)
@@ -20,10 +19,9 @@ struct HeapOnlyUpdateTests {
 
     @Test("Every exchange by a client with a live grant is a HOT update", arguments: [false, true])
     func repeatedExchangesAreHot(gathered: Bool) async throws {
-        try await TestDatabase.withFixture(overLanes: gathered, gathersFrom: 1) { database in
-            let world = try await World.make(in: database)
-            for number in Int32(1)...Self.calls {
-                let facts = try await database.registry.admit(world.admission(number: UInt64(number)))
+        try await TestDatabase.withWorld(overLanes: gathered, gathersFrom: 1) { database, world in
+            for _ in 0..<Self.calls {
+                let facts = try await database.registry.admit(world.admission())
                 #expect(facts.grant?.id == world.grantID)
             }
             try await Self.expectAllHot(in: database)
@@ -34,9 +32,7 @@ struct HeapOnlyUpdateTests {
         try await database.endService()
         let row = try await database.run(counts, [])[0]
         let (updates, hot, rows) = (try row.int64(0), try row.int64(1), try row.int64(2))
-        #expect(updates == Int64(calls))
-        #expect(hot == updates)
-        #expect(rows == 1)
+        #expect(updates == Int64(calls) && hot == updates && rows == 1)
     }
 
     /// As many as fit on a page. Beyond that, the result also depends on the server's last cleanup of the page.

@@ -20,8 +20,7 @@ struct LogoutEnrolmentRaceTests {
     func nothingIsLeft(_ reach: LogoutReach, _ isNamed: Bool) async throws {
         // A logout of one session does not concern a login without a `sid`.
         guard isNamed || reach != .session else { return }
-        try await TestDatabase.withFixture { database in
-            _ = try await World.make(in: database)
+        try await TestDatabase.withWorld { database, _ in
             let other = try ConnectionPool(
                 TestDatabase.configuration(
                     database.cluster, database: database.name, user: TestDatabase.serviceRole, connections: 4))

@@ -37,14 +37,12 @@ import Testing
     /// A logout with `sid` and `sub`, after an enrolment whose id_token had no `sid`.
     @Test(arguments: reaches)
     func bySessionAndUser(_ reach: LogoutReach, _ left: [String]) async throws {
-        try await TestDatabase.withFixture { database in
-            let world = try await World.make(in: database)
+        try await TestDatabase.withWorld { database, world in
             _ = try await database.registry.admit(world.firstAdmission(sid: "other"))
             #expect(try await Self.enrol(database, sid: "no-sid").session != nil)
             #expect(try await Self.enrol(database, sid: "stranger", of: "another").session != nil)
-            let logouts = PostgresLogoutRegistry(database: database.service)
             let logout = LogoutSubject(Self.sid("sid-1"), of: Self.user, reach: reach)
-            let ended = try await logouts.end(LogoutRecord.told(logout, "one"))
+            let ended = try await database.logOut(logout, "one")
             #expect(ended == Int64(4 - left.count))
             #expect(try await database.liveSIDs() == left)
         }
@@ -52,11 +50,10 @@ import Testing
 
     /// A login from before the logout is refused afterwards. A newer login, or one with another `sid`, lives.
     @Test func anEnrolmentAfterItsLogout() async throws {
-        try await TestDatabase.withFixture { database in
-            let world = try await World.make(in: database)
-            let (now, logouts) = (Self.now, PostgresLogoutRegistry(database: database.service))
+        try await TestDatabase.withWorld { database, world in
+            let now = Self.now
             let logout = LogoutSubject.sessionAndWithoutSID(Self.sid("sid-1"), of: Self.user)
-            #expect(try await logouts.end(LogoutRecord.told(logout, "one", issuedAt: now)) == 1)
+            #expect(try await database.logOut(logout, "one", issuedAt: now) == 1)
             let before = try await Self.enrol(database, sid: "before", authenticatedAt: now)
             #expect(before.loginHasEnded && before.session == nil)
             let undated = try await Self.enrol(database, sid: "undated", issuedAt: now)
@@ -69,11 +66,11 @@ import Testing
             #expect(named.grant != nil)
             #expect(try await database.liveSIDs() == ["after", "other"])
             // A logout of the whole user reaches further. A later logout of one session takes nothing of it back.
-            _ = try await logouts.end(LogoutRecord.told(.user(Self.user), "two", issuedAt: now.adding(1)))
-            _ = try await logouts.end(LogoutRecord.told(logout, "three", issuedAt: now))
+            _ = try await database.logOut(.user(Self.user), "two", issuedAt: now.adding(1))
+            _ = try await database.logOut(logout, "three", issuedAt: now)
             #expect(try await database.liveSIDs().isEmpty)
             let late = try await database.registry.admit(
-                world.firstAdmission(sid: "late", number: 1001, login: Login(authenticatedAt: now.adding(1))))
+                world.firstAdmission(sid: "late", login: Login(authenticatedAt: now.adding(1))))
             #expect(late.grant == nil)
         }
     }
@@ -81,10 +78,9 @@ import Testing
     /// A login without `auth_time` counts as begun when its id_token was issued.
     @Test(arguments: [(-1, false), (0, false), (1, true)] as [(Int64, Bool)])
     func withoutAuthenticationTime(_ issued: Int64, _ lives: Bool) async throws {
-        try await TestDatabase.withFixture { database in
-            let world = try await World.make(in: database)
-            let (now, logouts) = (Self.now, PostgresLogoutRegistry(database: database.service))
-            _ = try await logouts.end(LogoutRecord.told(.user(Self.user), "one", issuedAt: now))
+        try await TestDatabase.withWorld { database, world in
+            let now = Self.now
+            _ = try await database.logOut(.user(Self.user), "one", issuedAt: now)
             let issuedAt = now.adding(Seconds(issued))
             let facts = try await database.registry.admit(world.firstAdmission(sid: "late", tokenIssuedAt: issuedAt))
             #expect((facts.grant != nil) == lives)
@@ -98,8 +94,7 @@ import Testing
 
     /// An enrolment under the same `sid` arrives between the first step of a logout and the end of the live session.
     @Test func theMarkBesideALiveSession() async throws {
-        try await TestDatabase.withFixture { database in
-            _ = try await World.make(in: database)
+        try await TestDatabase.withWorld { database, _ in
             let record = LogoutRecord.told(.session(Self.sid("sid-1")), "one")
             let before = try await database.counts().sessions
             _ = try await database.service.query(
@@ -112,8 +107,7 @@ import Testing
             #expect(try await database.liveSIDs() == ["sid-1"])
             let facts = try await Self.enrol(database, sid: "meanwhile", named: "sid-1")
             #expect(facts.loginHasEnded && facts.session == nil)
-            let logouts = PostgresLogoutRegistry(database: database.service)
-            #expect(try await logouts.end(record) == 1)
+            #expect(try await database.logouts.end(record) == 1)
             #expect(try await database.liveSIDs().isEmpty)
             // The mark goes: the ended session replaces it.
             #expect(try await database.counts().sessions == before)
@@ -123,8 +117,7 @@ import Testing
 
     /// A session from a first sight learns the IdP's `sid` once. A logout by either name ends it.
     @Test(arguments: ["sid-1", "idp-1"]) func aNameThatIsToldLater(_ name: String) async throws {
-        try await TestDatabase.withFixture { database in
-            _ = try await World.make(in: database)
+        try await TestDatabase.withWorld { database, _ async throws in
             #expect(try await Self.register(database, named: nil) == "known")
             #expect(try await Self.register(database, named: "sid-1") == "known")
             #expect(try await Self.register(database, named: "idp-1") == "mapped")
@@ -135,18 +128,15 @@ import Testing
                 try await Self.register(database, named: "idp-1", by: "https://other.example.com") == "mapped_otherwise"
             )
             #expect(try await database.liveSIDs() == ["sid-1"])
-            let logouts = PostgresLogoutRegistry(database: database.service)
-            #expect(try await logouts.end(LogoutRecord.told(.session(Self.sid(name)), "one")) == 1)
+            #expect(try await database.logOut(.session(Self.sid(name)), "one") == 1)
             #expect(try await Self.register(database, named: "idp-1") == "ended")
         }
     }
 
     /// The logout by the IdP's `sid` came first.
     @Test func aNameThatIsOver() async throws {
-        try await TestDatabase.withFixture { database in
-            _ = try await World.make(in: database)
-            let logouts = PostgresLogoutRegistry(database: database.service)
-            #expect(try await logouts.end(LogoutRecord.told(.session(Self.sid("idp-1")), "one")) == 0)
+        try await TestDatabase.withWorld { database, _ async throws in
+            #expect(try await database.logOut(.session(Self.sid("idp-1")), "one") == 0)
             #expect(try await database.liveSIDs() == ["sid-1"])
             #expect(try await Self.register(database, named: "idp-1") == "ended")
             #expect(try await database.liveSIDs().isEmpty)
@@ -155,33 +145,13 @@ import Testing
 
     /// After logouts by both names of a session, a first sight under the IdP's `sid` is refused.
     @Test func aFirstSightUnderANameThatIsOver() async throws {
-        try await TestDatabase.withFixture { database in
-            let world = try await World.make(in: database)
+        try await TestDatabase.withWorld { database, world async throws in
             #expect(try await Self.register(database, named: "idp-1") == "mapped")
-            let logouts = PostgresLogoutRegistry(database: database.service)
-            #expect(try await logouts.end(LogoutRecord.told(.session(Self.sid("sid-1")), "one")) == 1)
-            #expect(try await logouts.end(LogoutRecord.told(.session(Self.sid("idp-1")), "two")) == 0)
+            #expect(try await database.logOut(.session(Self.sid("sid-1")), "one") == 1)
+            #expect(try await database.logOut(.session(Self.sid("idp-1")), "two") == 0)
             #expect(try await database.registry.admit(world.firstAdmission(sid: "idp-1")).grant == nil)
             #expect(try await database.liveSIDs().isEmpty)
-            #expect(try await database.registry.admit(world.firstAdmission(sid: "idp-2", number: 2)).grant != nil)
-        }
-    }
-
-    /// The audit finds the change by its id.
-    @Test func aRegistrationInTheAudit() async throws {
-        try await TestDatabase.withFixture { database in
-            _ = try await World.make(in: database)
-            let administration = Administration(pool: database.superuser)
-            for (number, sid, kind) in [
-                (1, "sid-1", "session_mapped"), (2, "sid-9", "session_registered"),
-            ] as [(UInt64, String, String)] {
-                let act = AdministrativeAct(actor: "ada", reason: "why", requestID: UniqueID(high: 8, low: number))
-                _ = try await administration.register(
-                    SessionRegistration(
-                        issuer: Self.issuer, sessionID: Self.sid(sid), subject: Self.user, sourceClient: nil,
-                        login: Login(), lifetime: .days(1), providerSessionID: Self.sid("idp-\(sid)")), act)
-                #expect(try await administration.audit(ofRequest: act.requestID, limit: 9).map(\.kind) == [kind])
-            }
+            #expect(try await database.registry.admit(world.firstAdmission(sid: "idp-2")).grant != nil)
         }
     }
 

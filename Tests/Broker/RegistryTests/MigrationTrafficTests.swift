@@ -31,8 +31,7 @@ struct MigrationTrafficTests {
 
     @Test("No refresh is refused, lost or outlived while a migration changes its tables and functions")
     func refreshesGoOn() async throws {
-        try await TestDatabase.withFixture { database in
-            let world = try await World.make(in: database)
+        try await TestDatabase.withWorld { database, world in
             let configuration = try TestDatabase.configuration(
                 database.cluster, database: database.name, user: PrivateCluster.superuser)
             let migrator = Migrator(configuration, migrations: Self.next)

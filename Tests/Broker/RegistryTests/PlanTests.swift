@@ -22,11 +22,10 @@ struct PlanTests {
 
     @Test("A first sight reads few index entries among logged-out sessions")
     func firstSightReadsAHandful() async throws {
-        try await TestDatabase.withFixture { database in
-            let world = try await World.make(in: database)
+        try await TestDatabase.withWorld { database, world in
             func comeIn(_ numbers: Range<UInt64>) async throws {
                 for number in numbers {
-                    let admission = try world.firstAdmission(sid: "new-\(number)", number: number)
+                    let admission = try world.firstAdmission(sid: "new-\(number)")
                     #expect(try await database.registry.admit(admission).grant != nil)
                 }
             }
@@ -42,14 +41,12 @@ struct PlanTests {
 
     @Test("A logout by sid reads few index entries")
     func logoutReadsAHandful() async throws {
-        try await TestDatabase.withFixture { database in
-            _ = try await World.make(in: database)
+        try await TestDatabase.withWorld { database, _ in
             _ = try await database.run(Self.addSessions, [])
-            let logouts = PostgresLogoutRegistry(database: database.service)
             let before = try await Self.entriesRead(database)
             for number in 1...Self.calls {
                 let session = LogoutSubject.session(SessionID(validated: "other-\(number)"))
-                #expect(try await logouts.end(LogoutRecord.told(session, "token-\(number)")) == 1)
+                #expect(try await database.logOut(session, "token-\(number)") == 1)
             }
             try await database.endService()
             let read = try await Self.entriesRead(database) - before
@@ -59,14 +56,12 @@ struct PlanTests {
 
     @Test("A new grant in a live session runs no INSERT on the session table", arguments: [false, true])
     func newGrantInALiveSession(gathered: Bool) async throws {
-        try await TestDatabase.withFixture(overLanes: gathered, gathersFrom: 1) { database in
-            let world = try await World.make(in: database)
-            let administration = Administration(pool: database.superuser)
+        try await TestDatabase.withWorld(overLanes: gathered, gathersFrom: 1) { database, world in
             let act = AdministrativeAct(actor: "ada", reason: nil, requestID: UniqueID(high: 1, low: 2))
-            #expect(try await administration.revoke([world.grantID], act) == [world.grantID])
+            #expect(try await database.administration.revoke([world.grantID], act) == [world.grantID])
             // A trigger for each statement also fires for an INSERT of no rows.
             for statement in Self.refuseInserts { try await database.run(statement, []) }
-            let facts = try await database.registry.admit(world.admission(number: 1))
+            let facts = try await database.registry.admit(world.admission())
             #expect(facts.grant?.generation == 1 && facts.grant?.id != world.grantID)
             await #expect(throws: PortError.self) {
                 try await database.registry.admit(world.firstAdmission(sid: "new"))
@@ -93,7 +88,7 @@ struct PlanTests {
         for generation in stride(from: Int32(1), to: 15, by: 2) {
             let advanced = try await database.registry.rotate(world.rotation(generation: generation))
             #expect(advanced.effect == .advanced)
-            #expect(try await database.registry.admit(world.admission(number: 1)).grant != nil)
+            #expect(try await database.registry.admit(world.admission()).grant != nil)
         }
         _ = try await database.run(Self.addSessions, [])
         _ = try await database.run(Self.addDevices, [])
@@ -103,8 +98,8 @@ struct PlanTests {
             let advanced = try await database.registry.rotate(world.rotation(generation: generation))
             #expect(advanced.effect == .advanced)
         }
-        for number in UInt64(0)..<UInt64(Self.calls) {
-            #expect(try await database.registry.admit(world.admission(number: number)).grant != nil)
+        for _ in 0..<Self.calls {
+            #expect(try await database.registry.admit(world.admission()).grant != nil)
         }
         try await database.endService()
         let read = try await Self.entriesRead(database) - before

@@ -42,7 +42,7 @@ struct PostgresGrantRegistryTests {
     }
 
     private static func agrees(_ database: PostgresFixture, seed: UInt64) async throws {
-        let met = try await GrantRegistryProperty.run(worlds: 400, seed: seed) { database }
+        let met = try await GrantRegistryProperty.run(worlds: 400, seed: seed, on: database)
         #expect(met.isSuperset(of: ["exchange: granted", "refresh: advanced", "refresh: redelivered"]))
         #expect(met.count > 20, "only met \(met.sorted())")
     }

@@ -10,8 +10,7 @@ struct PostgresHandoffRegistryTests {
     @Test("A code is refused as expired for an hour, and then a sweep deletes it")
     func sweeps() async throws {
         try await TestDatabase.withFixture { database in
-            let scenario = try HandoffScenario()
-            try await scenario.put(into: database)
+            let scenario = try await HandoffScenario().placed(in: database)
             #expect(try await scenario.make(on: database.handoffs).refusal == nil)
             try await database.passHandoffLife()
             _ = try await database.run(RetentionSQL.sweepProofsFirst, [])
@@ -46,8 +45,7 @@ struct PostgresHandoffRegistryTests {
     @Test("The audit names both apps, and the request that made the code")
     func audits() async throws {
         try await TestDatabase.withFixture { database in
-            let scenario = try HandoffScenario()
-            try await scenario.put(into: database)
+            let scenario = try await HandoffScenario().placed(in: database)
             #expect(try await scenario.make(on: database.handoffs).refusal == nil)
             #expect(try await scenario.redeem(on: database.handoffs).grant != nil)
             let rows = try await database.run(HandoffSQL.audit, []).map { try $0.text(0) }

@@ -136,15 +136,7 @@ enum RetentionSQL {
             AND relname > 'audit_event_p' || to_char(now() AT TIME ZONE 'UTC', 'YYYY_MM')
         """)
 
-    // A gate: statements that ask for it wait in the server until its holder opens it.
-    static let closeGate = Statement("SELECT pg_advisory_lock(11)")
-    static let openGate = Statement("SELECT pg_advisory_unlock(11)")
-    static let waitForever = Statement("SELECT set_config('lock_timeout', '0', true)")
-    static let enterGate = Statement("SELECT pg_advisory_xact_lock_shared(11)")
-    static let waiting = Statement(
-        "SELECT count(*) FROM pg_locks WHERE NOT granted AND (locktype, objid) = ('advisory', 11)")
-    static let waitingElsewhere = Statement(
-        "SELECT count(*) FROM pg_locks WHERE NOT granted AND (locktype, objid) IS DISTINCT FROM ('advisory', 11)")
+    static let waiting = Statement("SELECT count(*) FROM pg_locks WHERE NOT granted")
 
     // Parts of a sweep, as a sweeper runs them.
     static let sweepSessions = Statement("SELECT removed FROM native_sso.sweep_sessions(1000)")

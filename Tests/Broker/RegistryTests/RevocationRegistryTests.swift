@@ -30,8 +30,7 @@ import Testing
     }
 
     @Test func aGrantEndsOnceAndStaysEnded() async throws {
-        try await TestDatabase.withFixture { database in
-            let world = try await World.make(in: database)
+        try await TestDatabase.withWorld { database, world in
             let registry = PostgresRevocationRegistry(database: database.service)
             #expect(try await registry.end(world.grantID, of: Self.one, requestID: Self.request) == .foreign)
             #expect(try await database.registry.rotate(world.rotation(generation: 1)).effect == .advanced)
@@ -45,14 +44,13 @@ import Testing
             }
             #expect(try await Self.audit(database) == ["grant_revoked app app-two"])
             // The login lives on: the app may exchange again.
-            #expect(try await database.registry.admit(world.admission(number: 5)).grant != nil)
+            #expect(try await database.registry.admit(world.admission()).grant != nil)
         }
     }
 
     /// A refresh meets the end of its grant: it waits, and is refused.
     @Test(arguments: [false, true]) func aRefreshDuringARevocation(gathered: Bool) async throws {
-        try await TestDatabase.withFixture(overLanes: gathered, gathersFrom: 1) { database in
-            let world = try await World.make(in: database)
+        try await TestDatabase.withWorld(overLanes: gathered, gathersFrom: 1) { database, world in
             let facts = try await database.holding { transaction throws(PostgresError) in
                 _ = try transaction.query(
                     RevocationStatements.end,
@@ -66,10 +64,9 @@ import Testing
 
     /// The sessions of the device in the client's group, each with all its grants.
     @Test func aDeviceSignsOut() async throws {
-        try await TestDatabase.withFixture { database in
-            let world = try await World.make(in: database)
-            for (number, sid) in [(2, "sid-2"), (3, "sid-3")] as [(UInt64, String)] {
-                _ = try await database.registry.admit(world.firstAdmission(sid: sid, number: number))
+        try await TestDatabase.withWorld { database, world in
+            for sid in ["sid-2", "sid-3"] {
+                _ = try await database.registry.admit(world.firstAdmission(sid: sid))
             }
             try await Self.put(database, "elsewhere", device: try Self.digest(8))
             // A login of an app in another group on the same device.
@@ -92,8 +89,7 @@ import Testing
 
     /// A refresh token beside the device_id: the grant must be the client's, alive, and on this device.
     @Test func aRefreshTokenSignsItsOwnDeviceOut() async throws {
-        try await TestDatabase.withFixture { database in
-            let world = try await World.make(in: database)
+        try await TestDatabase.withWorld { database, world in
             try await Self.put(database, "sid-2", device: world.device)
             try await Self.put(database, "elsewhere", device: try Self.digest(8))
             let registry = PostgresRevocationRegistry(database: database.service)
@@ -113,43 +109,23 @@ import Testing
 
     /// The IdP's login lives on: an id_token with a later iat begins a new session of the name, and no earlier one does.
     @Test func aLaterTokenOfTheSameLoginReturns() async throws {
-        try await TestDatabase.withFixture { database in
-            let world = try await World.make(in: database)
+        try await TestDatabase.withWorld { database, world in
             let before = Self.now
             #expect(try await Self.signOut(database, world.device) == 1)
             let end = try await Self.instant(database, "iat_after")
             #expect(end >= before)
             for (iat, returns) in [(end.seconds - 1, false), (end.seconds, false), (end.seconds + 1, true)] {
                 let facts = try await database.registry.admit(
-                    world.firstAdmission(sid: "sid-1", number: UInt64(iat), tokenIssuedAt: UnixTime(seconds: iat)))
+                    world.firstAdmission(sid: "sid-1", tokenIssuedAt: UnixTime(seconds: iat)))
                 #expect((facts.grant != nil) == returns, "\(iat - end.seconds)")
             }
             #expect(try await database.liveSIDs() == ["sid-1"])
         }
     }
 
-    /// A logout before the sign-out asks for more than the sign-out does.
-    @Test func theStrictestEndCounts() async throws {
-        try await TestDatabase.withFixture { database in
-            let world = try await World.make(in: database)
-            #expect(try await Self.signOut(database, world.device) == 1)
-            let logouts = PostgresLogoutRegistry(database: database.service)
-            _ = try await logouts.end(LogoutRecord.told(.session(SessionID(validated: "sid-1")), "one"))
-            let later = Self.now.adding(30)
-            for (authenticatedAt, returns) in [(nil, false), (Self.now.before(60), false), (later, true)] {
-                let facts = try await database.registry.admit(
-                    world.firstAdmission(
-                        sid: "sid-1", number: returns ? 7 : 8, login: Login(authenticatedAt: authenticatedAt),
-                        tokenIssuedAt: later))
-                #expect((facts.grant != nil) == returns)
-            }
-        }
-    }
-
     /// A session over its absolute lifetime needs a new login, whatever the app says afterwards.
     @Test func signingOutDoesNotReviveAnExpiredLogin() async throws {
-        try await TestDatabase.withFixture { database in
-            let world = try await World.make(in: database)
+        try await TestDatabase.withWorld { database, world in
             var row = SessionRow(
                 id: UniqueID(high: 5, low: 5), issuer: Self.issuer, sid: SessionID(validated: "old"),
                 subject: Subject(validated: "user"), sourceClient: Self.one, device: try Self.digest(8), expiresIn: -10)
@@ -170,9 +146,8 @@ import Testing
     }
 
     /// Each change that kills a refresh makes an access token inactive, too.
-    @Test(arguments: Death.allCases) func liveness(_ death: Death) async throws {
-        try await TestDatabase.withFixture { database in
-            let world = try await World.make(in: database)
+    @Test(arguments: deaths) func liveness(_ death: Statement) async throws {
+        try await TestDatabase.withWorld { database, world in
             let registry = PostgresRevocationRegistry(database: database.service)
             func isLive(_ client: ClientID = Self.two, issuedAt: UnixTime = Self.now) async throws -> Bool {
                 try await registry.isLive(world.sessionRowID, of: client, issuedAt: issuedAt, idle: .days(30))
@@ -181,34 +156,26 @@ import Testing
             #expect(try await !isLive(Self.one))
             // Before the grant began.
             #expect(try await !isLive(issuedAt: Self.now.before(.days(300))))
-            try await database.run(death.statement, [])
+            try await database.run(death, [])
             #expect(try await !isLive())
         }
     }
 
-    enum Death: CaseIterable, Sendable {
-        case revoked, ended, expired, idle, grantExpired, disabled, left, role, blocked
-
-        var statement: Statement {
-            switch self {
-            case .revoked: Statement("UPDATE native_sso.sso_grant SET revoked_at = now(), revoke_reason = 'operator'")
-            case .ended: Statement("UPDATE native_sso.session SET ended_at = now(), end_reason = 'operator'")
-            case .expired: Statement("UPDATE native_sso.session SET expires_at = now() - interval '1 second'")
-            case .idle: Statement("UPDATE native_sso.session SET last_used_at = now() - interval '31 days'")
-            case .grantExpired: Statement("UPDATE native_sso.sso_grant SET expires_at = now() - interval '1 second'")
-            case .disabled: Statement("UPDATE native_sso.client SET enabled = false WHERE client_id = 'app-two'")
-            case .left: Statement("DELETE FROM native_sso.sharing_group_member WHERE client_id = 'app-one'")
-            case .role:
-                Statement("UPDATE native_sso.sharing_group_member SET role = 'source' WHERE client_id = 'app-two'")
-            case .blocked:
-                Statement(
-                    """
-                    INSERT INTO native_sso.device (issuer, device_digest, first_seen_at, blocked_at)
-                    SELECT issuer, device_digest, now(), now() FROM native_sso.session LIMIT 1
-                    """)
-            }
-        }
-    }
+    private static let deaths = [
+        Statement("UPDATE native_sso.sso_grant SET revoked_at = now(), revoke_reason = 'operator'"),
+        Statement("UPDATE native_sso.session SET ended_at = now(), end_reason = 'operator'"),
+        Statement("UPDATE native_sso.session SET expires_at = now() - interval '1 second'"),
+        Statement("UPDATE native_sso.session SET last_used_at = now() - interval '31 days'"),
+        Statement("UPDATE native_sso.sso_grant SET expires_at = now() - interval '1 second'"),
+        Statement("UPDATE native_sso.client SET enabled = false WHERE client_id = 'app-two'"),
+        Statement("DELETE FROM native_sso.sharing_group_member WHERE client_id = 'app-one'"),
+        Statement("UPDATE native_sso.sharing_group_member SET role = 'source' WHERE client_id = 'app-two'"),
+        Statement(
+            """
+            INSERT INTO native_sso.device (issuer, device_digest, first_seen_at, blocked_at)
+            SELECT issuer, device_digest, now(), now() FROM native_sso.session LIMIT 1
+            """),
+    ]
 
     private static func put(
         _ database: PostgresFixture, _ sid: String, device: DeviceDigest, source: ClientID = one

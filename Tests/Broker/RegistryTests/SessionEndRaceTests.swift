@@ -32,8 +32,7 @@ struct SessionEndRaceTests {
             let attempt = try await database.meetingTheEnd(of: session) { [scenario] in
                 try await scenario.attempt(on: database.registry)
             }
-            #expect(attempt.refusal == .sessionEnded)
-            #expect(attempt.facts.effect == .none)
+            #expect(attempt.refusal == .sessionEnded && attempt.facts.effect == .none)
         }
     }
 }

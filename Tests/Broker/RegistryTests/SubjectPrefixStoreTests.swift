@@ -35,12 +35,4 @@ struct SubjectPrefixStoreTests {
             #expect(try await store.inUse() == [Self.issuer: ""])
         }
     }
-
-    @Test("The service is no owner, and a superuser is")
-    func roles() async throws {
-        try await TestDatabase.withFixture { database in
-            let service = try await DatabaseRole.current(in: database.service)
-            #expect(!service.ownsRegistry && !service.isSuperuser)
-        }
-    }
 }

@@ -7,22 +7,13 @@ import Testing
 
 /// A support desk finds and ends the sessions of one user or device, and nothing else.
 @Suite("The role of a support desk", .serialized, .timeLimit(.minutes(2))) struct SupportRoleTests {
-    /// Runs as a login role that is a member of `native_sso_support` alone.
-    private static func withDesk(
-        _ body: @Sendable (PostgresFixture, World, ConnectionPool) async throws -> Void
-    ) async throws {
-        try await TestDatabase.withFixture { database in
-            let world = try await World.make(in: database)
-            try await database.cluster.makeLogin(role: "support_desk", "IN ROLE native_sso_support")
-            let desk = ConnectionPool(
-                try TestDatabase.configuration(
-                    database.cluster, database: database.name, user: "support_desk", connections: 1))
-            try await ending {
-                try await body(database, world, desk)
-            } with: {
-                await desk.shutdown()
-            }
-        }
+    private static let role = "support_desk"
+
+    /// A login role that is a member of `native_sso_support` alone.
+    private static func desk(of database: PostgresFixture) async throws -> ConnectionPool {
+        try await database.cluster.makeLogin(role: role, "IN ROLE native_sso_support")
+        return ConnectionPool(
+            try TestDatabase.configuration(database.cluster, database: database.name, user: role, connections: 1))
     }
 
     private static func audit(_ database: PostgresFixture) async throws -> [String] {
@@ -35,61 +26,50 @@ import Testing
         ).map { try $0.text(0) }
     }
 
-    @Test func findsAndEndsTheSessionsOfAUser() async throws {
-        try await Self.withDesk { database, world, desk in
-            let found = try await desk.query(SupportSQL.find, [])
-            #expect(try found.map { try $0.text(0) } == ["\(world.sessionRowID) user {app-two} live"])
-            let ended = try await desk.query(SupportSQL.end, [])
-            #expect(try ended.map { try $0.text(0) } == [world.sessionRowID.description])
-            #expect(try await desk.query(SupportSQL.end, []).isEmpty)
-            #expect(
-                try await desk.query(SupportSQL.find, []).map { try $0.text(0) }.first?.hasSuffix("support") == true)
-            #expect(try await database.registry.rotate(world.rotation(generation: 1)).grant?.session.endedAt != nil)
-            #expect(
-                try await Self.audit(database) == [
-                    "sessions_found ticket 7 ann support_desk 1",
-                    "session_ended support support_desk support_desk ticket 8",
-                    "sessions_found ticket 7 ann support_desk 1",
-                ])
+    @Test func findsAndEndsTheSessionsOfADeviceAndOfAUser() async throws {
+        try await TestDatabase.withWorld { database, world in
+            _ = try await database.run(SupportSQL.addElsewhere, [])
+            let desk = try await Self.desk(of: database)
+            try await ending {
+                let live = try await desk.query(SupportSQL.find, []).map { try $0.text(0) }
+                #expect(live.count == 2 && live.contains("\(world.sessionRowID) user {app-two} live"))
+                let onDevice = try await desk.query(SupportSQL.endDevice, [.uuid(world.sessionRowID.octets)])
+                #expect(try onDevice.map { try $0.text(0) } == [world.sessionRowID.description])
+                #expect(try await desk.query(SupportSQL.end, []).count == 1)
+                #expect(try await desk.query(SupportSQL.end, []).isEmpty)
+                let ended = try await desk.query(SupportSQL.find, []).map { try $0.text(0) }
+                #expect(ended.count == 2 && ended.allSatisfy { $0.hasSuffix(" support") })
+                #expect(try await database.registry.rotate(world.rotation(generation: 1)).effect == .none)
+                #expect(
+                    try await Self.audit(database) == [
+                        "sessions_found ticket 7 ann support_desk 2",
+                        "session_ended support support_desk support_desk ticket 9",
+                        "session_ended support support_desk support_desk ticket 8",
+                        "sessions_found ticket 7 ann support_desk 2",
+                    ])
+            } with: {
+                await desk.shutdown()
+            }
         }
     }
 
-    /// The device of a session, and no session on another one.
-    @Test func findsAndEndsTheSessionsOfADevice() async throws {
-        try await Self.withDesk { database, world, desk in
-            _ = try await database.registry.admit(world.firstAdmission(sid: "sid-2"))
-            _ = try await database.run(
-                Statement(
-                    """
-                    INSERT INTO native_sso.session (
-                        session_id, issuer, sid, idp_issuer, subject, device_digest, created_at, expires_at, last_used_at)
-                    SELECT gen_random_uuid(), issuer, sha256('elsewhere'), idp_issuer, subject, sha256('x'), created_at, expires_at,
-                        last_used_at FROM native_sso.session LIMIT 1
-                    """), [])
-            let ended = try await desk.query(
-                Statement("SELECT native_sso.support_end_sessions('ticket 9', p_on_device_of => $1)::text"),
-                [.uuid(world.sessionRowID)])
-            #expect(ended.count == 2)
-            let live = try await database.run(
-                Statement("SELECT count(*) FROM native_sso.session WHERE ended_at IS NULL"), [])
-            #expect(try live.map { try $0.int64(0) } == [1])
-        }
-    }
-
-    @Test("Neither all sessions, nor a look without a reason", arguments: SupportSQL.incomplete)
-    func needsOneUserOrDeviceAndAReason(statement: Statement) async throws {
-        try await Self.withDesk { database, _, desk in
-            let state = try await desk.refusal(of: statement)
-            #expect(state?.code == "22023", "invalid_parameter_value: \(statement.text)")
-            #expect(try await Self.audit(database) == [])
-        }
-    }
-
-    @Test("Nothing else", arguments: RoleSQL.forbidden + SupportSQL.forbidden)
-    func mayNot(statement: Statement) async throws {
-        try await Self.withDesk { _, _, desk in
-            let state = try await desk.refusal(of: statement)
-            #expect(state?.code == "42501", "insufficient_privilege: \(statement.text)")
+    @Test("Neither all sessions, nor a look without a reason, nor anything else")
+    func mayNot() async throws {
+        try await TestDatabase.withWorld { database, _ in
+            let desk = try await Self.desk(of: database)
+            try await ending {
+                for statement in SupportSQL.incomplete {
+                    let state = try await desk.refusal(of: statement)
+                    #expect(state?.code == "22023", "invalid_parameter_value: \(statement.text)")
+                }
+                for statement in RoleSQL.forbidden + SupportSQL.forbidden {
+                    let state = try await desk.refusal(of: statement)
+                    #expect(state?.code == "42501", "insufficient_privilege: \(statement.text)")
+                }
+                #expect(try await Self.audit(database) == [])
+            } with: {
+                await desk.shutdown()
+            }
         }
     }
 }
@@ -102,6 +82,16 @@ enum SupportSQL {
         """)
     static let end = Statement(
         "SELECT native_sso.support_end_sessions('ticket 8', 'https://idp.example.com', 'user')::text")
+
+    static let endDevice = Statement("SELECT native_sso.support_end_sessions('ticket 9', p_on_device_of => $1)::text")
+    static let addElsewhere = Statement(
+        """
+        INSERT INTO native_sso.session (
+            session_id, issuer, sid, idp_issuer, subject, device_digest, created_at, expires_at, last_used_at)
+        SELECT gen_random_uuid(), issuer, sha256('elsewhere'), idp_issuer, subject, sha256('x'), created_at, expires_at,
+            last_used_at
+        FROM native_sso.session LIMIT 1
+        """)
 
     static let incomplete = [
         Statement("SELECT native_sso.support_find_sessions('ticket')"),

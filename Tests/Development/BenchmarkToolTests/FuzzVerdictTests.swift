@@ -82,10 +82,10 @@ struct FuzzVerdictTests {
         #expect(Self.fault(200, answer(token, "N_A", token)) == nil)
         #expect(Self.fault(200, answer(other, "N_A", other)) != nil)
         #expect(Self.fault(200, answer(other, "N_A", token)) != nil)
-        #expect(Self.fault(200, answer(FuzzProvider.accessToken, "Bearer", token)) == nil)
+        #expect(Self.fault(200, answer(FuzzCodes.accessToken, "Bearer", token)) == nil)
         // By a code that was given for another login, or for none.
-        #expect(Self.fault(200, answer(FuzzProvider.accessToken, "Bearer", other)) != nil)
-        #expect(Self.fault(200, answer(FuzzProvider.accessToken, "Bearer", "")) != nil)
+        #expect(Self.fault(200, answer(FuzzCodes.accessToken, "Bearer", other)) != nil)
+        #expect(Self.fault(200, answer(FuzzCodes.accessToken, "Bearer", "")) != nil)
     }
 
     @Test func aCodeThatIsInFlightIsTriedAgainLater() {

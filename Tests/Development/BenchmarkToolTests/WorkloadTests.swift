@@ -1,6 +1,7 @@
 import BrokerTesting
 import Foundation
 import JOSE
+import StrictCoding
 import Testing
 
 @testable import native_sso_bench
@@ -37,35 +38,27 @@ struct WorkloadTests {
         }
         #expect(seen == ["app-00 1", "app-01 0", "app-01 1"])
         #expect(exchanges.position == 4)
-    }
-
-    @Test func oneAppAloneGoesRoundAndRound() async throws {
-        var exchanges = Exchanges(try await Self.logins(2), apps: ["app-00"], range: 0..<5)
+        // One app alone goes round and round.
+        var alone = Exchanges(try await Self.logins(2), apps: ["app-00"], range: 0..<5)
         var count = 0
-        while text(of: { exchanges.next(on: 0, into: $0) }) != nil { count += 1 }
+        while text(of: { alone.next(on: 0, into: $0) }) != nil { count += 1 }
         #expect(count == 5)
     }
 
-    @Test func everyProvenExchangeHasAProofOfItsOwnByTheKeyOfItsLogin() async throws {
-        let logins = try await Self.logins(2)
-        let heads = try await ProofKeys(count: 2).heads(3, from: 1, of: logins, app: "app-dp", at: 1_700_000_000)
-        var exchanges = ProvenExchanges(logins, heads: heads, from: 1)
-        let target = try #require(TargetURI(SampleApps.tokenEndpoint))
-        var (keys, devices, identifiers): ([String], [Substring], Set<String>) = ([], [], [])
-        while let request = text(of: { exchanges.next(on: 0, into: $0) }) {
-            let form = try form(request)
-            #expect(form.hasPrefix("client_id=app-dp&"))
-            devices.append(try #require(form.split(separator: "&").first { $0.hasPrefix("actor_token=") }).suffix(1))
-            let field = try #require(request.split(separator: "\r\n").first { $0.hasPrefix("DPoP: ") })
-            let proof = try DPoPProof(
-                [String(field.dropFirst(6))], method: "POST", target: target, times: 1_700_000_000...1_700_000_000)
-            keys.append(String(describing: proof.keyThumbprint))
-            identifiers.insert(String(describing: proof.tokenID))
+    @Test(arguments: ["ES256", "ES256:", "ES256:none", "ES256:RS256:ES256", ""])
+    func whatIsNoPairOfAlgorithmsIsRefused(_ text: String) { #expect(Algorithms(argument: text) == nil) }
+
+    /// A finding is made again by its seed.
+    @Test func theSameSeedMakesTheSameRacesAndBendsInTheSameWay() {
+        func races(seed: UInt64) -> [String] {
+            (0..<20).map { "\(RaceWorld(number: $0, seed: seed).actors.map(\.transactions))" }
         }
-        #expect(devices == ["1", "0", "1"])
-        #expect(keys.count == 3 && keys[0] == keys[2] && keys[0] != keys[1])
-        #expect(identifiers.count == 3)
-        #expect(exchanges.position == 4)
+        func texts(seed: UInt64) -> [[UInt8]] {
+            var random = SeededRandom(seed: seed)
+            return (0..<50).map { _ in JSONMutation.text(of: JSONObject(["sub": .string("a")]), &random) }
+        }
+        #expect(races(seed: 1) == races(seed: 1) && races(seed: 1) != races(seed: 2))
+        #expect(texts(seed: 1) == texts(seed: 1) && texts(seed: 1) != texts(seed: 2))
     }
 
     @Test func theNextQuestionOfAFamilyIsItsLastAnswer() throws {
@@ -94,14 +87,5 @@ struct WorkloadTests {
         }
         #expect(families[0] != nil)
         #expect(families[1] == nil)
-    }
-
-    @Test func aRequestThatDoesNotFitIsNotSent() {
-        var buffer = [UInt8](repeating: 0, count: 4)
-        buffer.withUnsafeMutableBytes {
-            #expect($0.fill([1, 2], [3, 4, 5]) == nil)
-            #expect($0.fill([1, 2], [3, 4]) == 4)
-        }
-        #expect(buffer == [1, 2, 3, 4])
     }
 }

@@ -7,9 +7,4 @@ import Testing
         #expect(Page.escape("<b a=\"1\" c='2'>&amp;") == "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;amp;")
         #expect(Page.problem("<script>").html.contains("&lt;script&gt;"))
     }
-
-    @Test func everyPageSaysWhatItIsFor() {
-        #expect(Page.home(issuer: "x").html.contains("For development only."))
-        #expect(Page.loggedOut.html.contains("For development only."))
-    }
 }

@@ -38,26 +38,23 @@ actor TestBrowser {
     func logIn(
         on page: TestResponse, as username: String = "alice", password: String = "alice-demo-password"
     ) async throws -> TestResponse {
-        let html = String(buffer: page.body)
-        return try await post(
-            "/login",
-            [
-                ("transaction", try #require(Self.hidden("transaction", in: html))),
-                ("csrf_token", try #require(Self.hidden("csrf_token", in: html))), ("username", username),
-                ("password", password),
-            ])
+        try await send(formOf: page, to: "/login", [("username", username), ("password", password)])
     }
 
     /// Sends the form of the second factor's or the consent's page.
     func answer(_ page: TestResponse, at path: String, _ name: String, _ value: String) async throws -> TestResponse {
+        try #require(String(buffer: page.body).contains("action=\"\(path)\""))
+        return try await send(formOf: page, to: path, [(name, value)])
+    }
+
+    private func send(
+        formOf page: TestResponse, to path: String, _ fields: [(name: String, value: String)]
+    ) async throws -> TestResponse {
         let html = String(buffer: page.body)
-        try #require(html.contains("action=\"\(path)\""))
-        return try await post(
-            path,
-            [
-                ("transaction", try #require(Self.hidden("transaction", in: html))),
-                ("csrf_token", try #require(Self.hidden("csrf_token", in: html))), (name, value),
-            ])
+        let hidden: [(name: String, value: String)] = try ["transaction", "csrf_token"].map {
+            (name: $0, value: try #require(Self.hidden($0, in: html)))
+        }
+        return try await post(path, hidden + fields)
     }
 
     /// Logs in and gives the code that the app gets.

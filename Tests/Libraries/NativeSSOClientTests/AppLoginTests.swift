@@ -57,18 +57,6 @@ import Testing
         #expect(try await site.forms(Site.provider + "/token").map { $0["device_secret"] } == [nil, "S1"])
     }
 
-    @Test func theLoginOfAnotherUserDropsTheTokensOfBothApps() async throws {
-        let (one, two) = (phone.app(), phone.app("app-two"))
-        try await one.logIn(in: site.browser)
-        let ofAlice = (try await one.accessToken().secret, try await two.accessToken().secret)
-        await site.set(user: "bob")
-        try await one.logIn(in: site.browser)
-        #expect(try await one.accessToken().secret != ofAlice.0)
-        #expect(try await two.accessToken().secret != ofAlice.1)
-        let grants = try await site.forms(Site.broker + "/token").map { $0["grant_type"] }
-        #expect(grants == [String](repeating: GrantType.tokenExchange.rawValue, count: 4))
-    }
-
     @Test func aDemandOfTheBrokerIsMet() async throws {
         let demand = LoginDemand(
             contextClasses: ["urn:loa:3"], maximumAge: 60,
@@ -86,38 +74,23 @@ import Testing
 
     // MARK: Bad answers
 
-    @Test(arguments: [
-        ("code=c", "x", CallbackError.otherState), ("nothing=1", "", .malformed),
-        ("error=access_denied", "", .refused("access_denied")),
-        ("code=c&iss=https%3A%2F%2Fevil.example", "", .otherIssuer),
-    ])
-    func aBadCallbackChangesNothing(_ answer: String, _ suffix: String, _ expected: CallbackError) async throws {
-        let app = phone.app()
+    /// Each defect: `LoginAttemptTests`.
+    @Test func aBadCallbackChangesNothing() async throws {
         let error = try await phone.refusal { () async throws(ClientError) in
-            try await app.logIn { [site] in try await site.visit($0, adding: answer) + suffix }
+            try await phone.app().logIn { [site] in try await site.visit($0, adding: "code=c") + "x" }
         }
-        guard case .callback(expected) = error else { throw error }
+        guard case .callback(.otherState) = error else { throw error }
         #expect(error.remedy(after: .redeemCode) == .logIn)
         #expect(await shared.item(SharedLogin.item) == nil)
         #expect(try await site.forms(Site.provider + "/token").isEmpty)
     }
 
-    static let lies: [(String, [(String, JSONValue?)], ClientError.IDTokenDefect)] = [
-        ("another issuer", [("iss", .string("https://evil.example"))], .otherIssuer),
-        ("another app", [("aud", .string("app-two"))], .otherAudience),
-        ("several apps", [("aud", .array([.string("app-one"), .string("app-two")]))], .otherAudience),
-        ("another login", [("nonce", .string("n"))], .otherNonce),
-        ("no nonce", [("nonce", nil)], .otherNonce),
-        ("no subject", [("sub", nil)], .malformed),
-        ("an empty subject", [("sub", .string(""))], .malformed),
-        ("long ago", [("exp", .number(JSONNumber(1_799_999_000)))], .expired),
-    ]
-
-    @Test(arguments: lies.indices)
-    func anIDTokenThatLiesIsNotShared(_ index: Int) async throws {
-        let (_, changes, defect) = Self.lies[index]
-        await site.answer(Site.provider + "/token") { _, site in try await site.login(Site.provider, changes) }
-        try await expectUntrusted(defect)
+    /// Each defect: `IDTokenClaimsTests`.
+    @Test func anIDTokenThatLiesIsNotShared() async throws {
+        await site.answer(Site.provider + "/token") { _, site in
+            try await site.login(Site.provider, [("nonce", nil)])
+        }
+        try await expectUntrusted(.otherNonce)
     }
 
     @Test func anIDTokenThatTheIssuerDidNotSignIsNotShared() async throws {

@@ -52,15 +52,6 @@ import Testing
         #expect(nonces == [nil, "n1", "n1", "n1", "n2"])
     }
 
-    @Test func aLostAnswerIsAskedForWithANewProof() async throws {
-        let transport = ScriptedTransport([.failure(ScriptedTransport.NoAnswer()), .tokens("at")])
-        let endpoint = Self.endpoint(transport)
-        await #expect(throws: ClientError.self) { try await endpoint.refresh(Credential("rt")) }
-        _ = try await endpoint.refresh(Credential("rt"))
-        let proofs = try await transport.requests.map { try Self.read($0[field: "DPoP"]) }
-        #expect(proofs[0].tokenID != proofs[1].tokenID)
-    }
-
     @Test func aKeyThatDoesNotSignCostsNothing() async throws {
         struct Locked: ProofKey {
             struct IsLocked: Error {}

@@ -100,9 +100,9 @@ struct Resource {
     }
 
     /// nil if the token is accepted.
-    func refusal(_ token: String) async -> VerificationError? {
+    func refusal(_ token: String, audience: String = "https://api.example.com") async -> VerificationError? {
         do throws(VerificationError) {
-            _ = try await verifier.verify(token, audience: "https://api.example.com")
+            _ = try await verifier.verify(token, audience: audience)
             return nil
         } catch {
             return error

@@ -63,57 +63,41 @@ import TokenVerifier
                 == VerificationError(.malformedClaim, claim: "sub"))
     }
 
-    @Test(arguments: ["at+jwt", "application/at+jwt", "AT+JWT"])
-    func acceptableTypes(type: String) async throws {
-        #expect(await resource.refusal(try resource.token(key, type: type)) == nil)
-    }
-
     /// An id_token is no access token, whatever is in it.
-    @Test(arguments: [nil, "JWT", "jwt", "logout+jwt", "at+jwt ", "dpop+jwt"])
-    func otherTypes(type: String?) async throws {
-        #expect(await resource.refusal(try resource.token(key, type: type)) == VerificationError(.wrongType))
+    @Test(
+        arguments: [
+            ("at+jwt", true), ("application/at+jwt", true), ("AT+JWT", true), (nil, false), ("JWT", false),
+            ("jwt", false), ("at+jwt ", false), ("dpop+jwt", false), ("logout+jwt", false),
+        ] as [(String?, Bool)])
+    func types(type: String?, isGood: Bool) async throws {
+        let refusal = await resource.refusal(try resource.token(key, type: type))
+        #expect(refusal == (isGood ? nil : VerificationError(.wrongType)))
     }
 
-    @Test func formKeyAndSignature() async throws {
-        for text in ["", "a.b.c", "..", "a.b.c.d.e"] {
-            #expect(await resource.refusal(text) == VerificationError(.malformed))
-        }
-        let none = try key.sign(header: #"{"alg":"none","typ":"at+jwt"}"#, payload: "{}")
-        #expect(await resource.refusal(none) == VerificationError(.algorithmNotAllowed))
-        let es384 = try resource.token(try TestKey.shared(.es384))
-        #expect(await resource.refusal(es384) == VerificationError(.algorithmNotAllowed))
-        let forged = try resource.token(try TestKey(.es256, keyID: key.keyID))
-        #expect(await resource.refusal(forged) == VerificationError(.badSignature))
-        let stranger = try resource.token(try TestKey(.es256, keyID: "stranger"))
-        #expect(await resource.refusal(stranger) == VerificationError(.unknownKey))
+    @Test func claimsThatAreNoObject() async throws {
         let array = try key.sign(header: #"{"alg":"ES256","typ":"at+jwt","kid":"test-ES256"}"#, payload: "[]")
         #expect(await resource.refusal(array) == VerificationError(.malformed))
     }
 
-    @Test(arguments: ["iss", "sub", "client_id", "jti"])
-    func requiredTexts(name: String) async throws {
-        for value: JSONValue? in [nil, .null, .string(""), .number(JSONNumber(1)), .array([.string("a")])] {
-            #expect(try await refusal((name, value)) == VerificationError(.malformedClaim, claim: name))
+    @Test(
+        arguments: [
+            (["iss", "sub", "client_id", "jti"], ["null", #""""#, "1", #"["a"]"#]),
+            (["iat", "exp"], ["null", "true", #""1795000000""#, "1e308", "9223372036854775808", "[]"]),
+            (["aud"], ["null", "[]", "[null]", "1"]),
+        ])
+    func requiredClaims(names: [String], malformed: [String]) async throws {
+        for name in names {
+            for value in [nil] + (try malformed.map { try JSONReader.parse(Array($0.utf8)) as JSONValue? }) {
+                #expect(try await refusal((name, value)) == VerificationError(.malformedClaim, claim: name))
+            }
         }
     }
 
-    @Test(arguments: ["iat", "exp"])
-    func requiredTimes(name: String) async throws {
-        let values = ["null", "true", "\"1795000000\"", "1e308", "9223372036854775808"]
-        for value in [nil] + (try values.map { try JSONReader.parse(Array($0.utf8)) as JSONValue? }) {
-            #expect(try await refusal((name, value)) == VerificationError(.malformedClaim, claim: name))
-        }
-    }
-
-    @Test func issuerAndAudience() async throws {
-        for issuer in ["https://sso.example.com/", "https://SSO.example.com", "https://idp.example.com"] {
-            #expect(try await refusal(("iss", .string(issuer))) == VerificationError(.wrongIssuer))
-        }
+    @Test func theAudienceIsComparedByOctet() async throws {
         for audience in ["https://api.example.com/", "https://api.example.co", "app-two"] {
-            #expect(try await refusal(("aud", .string(audience))) == VerificationError(.wrongAudience))
-        }
-        for value: JSONValue? in [nil, .null, .array([]), .array([.null]), .number(JSONNumber(1))] {
-            #expect(try await refusal(("aud", value)) == VerificationError(.malformedClaim, claim: "aud"))
+            for claim in [JSONValue.string(audience), .array([.string(audience)])] {
+                #expect(try await refusal(("aud", claim)) == VerificationError(.wrongAudience))
+            }
         }
     }
 

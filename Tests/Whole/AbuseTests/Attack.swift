@@ -185,6 +185,13 @@ extension Attack {
         }
     }
 
+    /// The same for one member of the header.
+    static func header(_ name: String, _ json: String?, _ verdict: Verdict) -> Variant {
+        token("\(name) \(json?.prefix(40) ?? "missing")", verdict) { token, _ in
+            token.header[name] = try json.map(JSONText.value)
+        }
+    }
+
     /// A refresh of a live token family, with an altered form.
     static func refresh(
         _ name: String, _ verdict: Verdict, _ bend: @escaping @Sendable (inout TokenForm, Fixture) async throws -> Void

@@ -1,34 +1,17 @@
+import BrokerHarness
+import BrokerTesting
 import Foundation
 import PrivateCluster
 import StrictCoding
-import BrokerHarness
 import Testing
 
 /// The abuse catalogue over real HTTP/1.1, HTTP/2 and TLS.
-/// Serialized: all tests share two brokers and compare a digest of the database before and after.
+/// Serialized: all tests share three brokers and compare digests of the database before and after.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct Abuse {}
 
 extension Abuse {
     struct AttackTests {
-        @Test(arguments: Attack.httpAttacks) func http(_ attack: Attack) async throws { try await run(attack) }
-        @Test(arguments: Attack.framingAttacks) func framing(_ attack: Attack) async throws { try await run(attack) }
-        @Test(arguments: Attack.formAttacks) func form(_ attack: Attack) async throws { try await run(attack) }
-        @Test(arguments: Attack.sizeAttacks) func size(_ attack: Attack) async throws { try await run(attack) }
-        @Test(arguments: Attack.clientAttacks) func client(_ attack: Attack) async throws { try await run(attack) }
-        @Test(arguments: Attack.assertionAttacks) func assertion(_ attack: Attack) async throws {
-            try await run(attack)
-        }
-        @Test(arguments: Attack.headerAttacks) func header(_ attack: Attack) async throws { try await run(attack) }
-        @Test(arguments: Attack.textAttacks) func text(_ attack: Attack) async throws { try await run(attack) }
-        @Test(arguments: Attack.claimAttacks) func claims(_ attack: Attack) async throws { try await run(attack) }
-        @Test(arguments: Attack.deviceAttacks) func device(_ attack: Attack) async throws { try await run(attack) }
-        @Test(arguments: Attack.scopeAttacks) func scope(_ attack: Attack) async throws { try await run(attack) }
-        @Test(arguments: Attack.targetAttacks) func target(_ attack: Attack) async throws { try await run(attack) }
-        @Test(arguments: Attack.refreshAttacks) func refresh(_ attack: Attack) async throws { try await run(attack) }
-        @Test(arguments: Attack.proofAttacks) func proof(_ attack: Attack) async throws { try await run(attack) }
-        @Test(arguments: Attack.enrolmentAttacks) func enrolment(_ attack: Attack) async throws {
-            try await run(attack)
-        }
+        @Test(arguments: Attack.all) func token(_ attack: Attack) async throws { try await run(attack) }
 
         /// Message, form and client are judged alike on the backchannel listener.
         @Test(arguments: Attack.ofEveryEndpoint, [Endpoint.revoke, .introspect])
@@ -49,53 +32,84 @@ extension Abuse {
             #expect(tables == (Fixture.tables + ["broker_count", "idp_key", "sweep"]).sorted())
         }
 
-        /// Sends each variant in clear, over TLS, and over TLS in HTTP/2.
+        /// An attempt, and its answer; `nil` if HTTP/2 has rightly ended the stream or the connection.
+        private struct Outcome: Sendable {
+            let attempt: Attempt
+            let answer: HTTPAnswer?
+        }
+
+        /// Sends all that is refused between two looks at the registry, then all that is granted, and reads afterwards
+        /// what brokers, audit and PostgreSQL have written about all of them.
         private func run(_ attack: Attack, at endpoint: Endpoint = .token) async throws {
             let fixture = try await Fixture.shared
             let traces = try Traces(fixture)
-            var secrets = SecretSearch()
-            var requestIDs: [String] = []
-            for variant in attack.variants {
-                for transport in endpoint.transports where transport.admits(variant) {
-                    let message = endpoint.message(try await variant.message(fixture))
-                    secrets.addCredentials(of: message.octets, variant.name)
-                    let before = try await fixture.digest()
-                    let comment: Comment = "\(attack.id) \(variant.name), \(transport)"
-                    if let answer = try await transport.send(
-                        message, variant.inHTTP2, to: endpoint, on: fixture, comment)
-                    {
-                        secrets.addTokens(of: answer, variant.name)
-                        requestIDs += answer.values(of: "X-Request-Id")
-                        let isHead = message.octets.starts(with: Array("HEAD ".utf8))
-                        try await check(
-                            answer, transport.verdict(of: variant), at: endpoint, isHead: isHead, on: fixture, comment)
-                    }
-                    if case .refused = transport.verdict(of: variant) {
-                        #expect(try await fixture.digest() == before, "\(comment): the registry changed")
-                    }
-                }
+            let attempts = try await attempts(of: attack, at: endpoint, on: fixture)
+            let refused = attempts.filter { $0.verdict.isRefusal }
+            var outcomes: [Outcome] = []
+            if !refused.isEmpty {
+                let before = try await fixture.digest()
+                outcomes = try await send(refused, to: endpoint, on: fixture)
+                #expect(try await fixture.digest() == before, "\(attack.id): the registry changed")
             }
+            outcomes += try await send(attempts.filter { !$0.verdict.isRefusal }, to: endpoint, on: fixture)
             #expect(fixture.trap.requests == 0, "an address in a request was asked")
-            // The broker still serves a good request. Its line is the last one in the log.
+            // The broker still serves a good request.
             let good = try await fixture.running.token(try fixture.exchange())
             #expect(good.status == 200, "\(good.text)")
-            requestIDs += good.values(of: "X-Request-Id")
-            _ = try await fixture.loggedReason(of: requestIDs.last ?? "")
+            try await checkReasons(of: outcomes, and: good, traces, on: fixture)
+
+            var secrets = SecretSearch()
+            for attempt in attempts { secrets.addCredentials(of: attempt.message.octets, attempt.name) }
+            for outcome in outcomes {
+                if let answer = outcome.answer { secrets.addTokens(of: answer, outcome.attempt.name) }
+            }
+            let requestIDs = outcomes.compactMap(\.answer?.requestID) + [good.requestID]
             let written = try await traces.text(ofRequests: requestIDs, fixture)
             #expect(secrets.findings(in: written).isEmpty)
             // Proves that the search works: it finds the good request's id.
-            #expect(written.contains(requestIDs.last ?? "-"))
+            #expect(written.contains(good.requestID))
         }
 
-        private func check(
-            _ answer: HTTPAnswer, _ verdict: Verdict, at endpoint: Endpoint, isHead: Bool, on fixture: Fixture,
-            _ name: Comment
-        ) async throws {
-            let comment: Comment = "\(name): \(answer.text)"
-            let fault = AnswerContract.fault(of: answer, isHead: isHead)
-            #expect(fault == nil, comment)
-            let requestID = try #require(answer["X-Request-Id"], comment)
-            switch verdict {
+        /// Each variant over each transport that can express it.
+        private func attempts(
+            of attack: Attack, at endpoint: Endpoint, on fixture: Fixture
+        ) async throws -> [Attempt] {
+            var attempts: [Attempt] = []
+            for variant in attack.variants {
+                var message = endpoint.message(try await variant.message(fixture))
+                var isSpent = false
+                for transport in endpoint.transports(of: attack) where transport.admits(variant) {
+                    // A refusal uses nothing up: the same message comes again over the next transport.
+                    if isSpent { message = endpoint.message(try await variant.message(fixture)) }
+                    let attempt = Attempt(attack, variant, transport, message)
+                    isSpent = !attempt.verdict.isRefusal
+                    attempts.append(attempt)
+                }
+            }
+            return attempts
+        }
+
+        /// Sends four at a time, and checks the answers.
+        private func send(
+            _ attempts: [Attempt], to endpoint: Endpoint, on fixture: Fixture
+        ) async throws -> [Outcome] {
+            let lanes = try await atOnce(4) { lane in
+                var outcomes: [Outcome] = []
+                for index in stride(from: lane, to: attempts.count, by: 4) {
+                    let attempt = attempts[index]
+                    let answer = try await attempt.send(to: endpoint.port(of: attempt.transport, on: fixture))
+                    if let answer { Self.check(answer, to: attempt, at: endpoint) }
+                    outcomes.append(Outcome(attempt: attempt, answer: answer))
+                }
+                return outcomes
+            }
+            return lanes.flatMap { $0 }
+        }
+
+        private static func check(_ answer: HTTPAnswer, to attempt: Attempt, at endpoint: Endpoint) {
+            let comment: Comment = "\(attempt.name): \(answer.text)"
+            #expect(AnswerContract.fault(of: answer, isHead: attempt.isHead) == nil, comment)
+            switch attempt.verdict {
             case .granted:
                 #expect(answer.status == 200, comment)
                 if let expected = endpoint.answer {
@@ -103,43 +117,84 @@ extension Abuse {
                 } else {
                     #expect(answer.json?.string("token_type") == "Bearer", comment)
                 }
-            case .refused(let status, let error, let reason):
+            case .refused(let status, let error, _):
                 #expect(answer.status == status, comment)
-                #expect(isHead || answer.error == error, comment)
-                let found =
-                    verdict.isAudited
-                    ? try await fixture.sql.auditedReason(of: requestID) : try await fixture.loggedReason(of: requestID)
-                #expect(found == reason, comment)
+                #expect(attempt.isHead || answer.error == error, comment)
+            }
+        }
+
+        /// Each request has one line in a log, with the reason of its refusal, and the audit has the same reason.
+        private func checkReasons(
+            of outcomes: [Outcome], and good: HTTPAnswer, _ traces: Traces, on fixture: Fixture
+        ) async throws {
+            let answered = outcomes.compactMap { outcome in
+                outcome.answer.map { (attempt: outcome.attempt, requestID: $0.requestID) }
+            }
+            let requestIDs = Set(answered.map(\.requestID) + [good.requestID])
+            // The log has a line for each stream that was reset.
+            let resets = outcomes.count { $0.answer == nil && $0.attempt.isMalformedInHTTP2 }
+            let lines = try await eventually("every request is logged") { () -> [String: [Traces.Line]]? in
+                let lines = try traces.lines()
+                let ofResets = lines.count { $0.reason == "http_malformed" && !requestIDs.contains($0.requestID) }
+                let known = Dictionary(grouping: lines, by: \.requestID)
+                return requestIDs.isSubset(of: known.keys) && ofResets >= resets ? known : nil
+            }
+            let audited = try await fixture.auditedReasons(
+                of: answered.filter { $0.attempt.verdict.isRefusal && $0.attempt.verdict.isAudited }.map(\.requestID))
+            for (attempt, requestID) in answered {
+                let written = lines[requestID] ?? []
+                #expect(written.count == 1 || attempt.transport == .http2, attempt.comment)
+                guard case .refused(_, _, let reason) = attempt.verdict else { continue }
+                #expect(written.first?.reason == reason, attempt.comment)
+                if attempt.verdict.isAudited { #expect(audited[requestID] == reason, attempt.comment) }
             }
         }
     }
 }
 
-/// What the broker and PostgreSQL write after this value is made.
+/// What the brokers and PostgreSQL write after this value is made.
 struct Traces {
+    /// A line of a broker's log. Nothing is known of a request whose stream was reset but its reason.
+    struct Line: Sendable {
+        let requestID: String
+        let reason: String
+    }
+
+    /// The brokers' logs, and then that of PostgreSQL.
     private let files: [(file: URL, start: UInt64)]
 
     init(_ fixture: Fixture) throws {
-        files = try [
-            fixture.running.log, fixture.secured.log, URL(filePath: fixture.installation.cluster.directory + "/log"),
-        ].map { file in
+        let cluster = URL(filePath: fixture.installation.cluster.directory + "/log")
+        files = try (fixture.brokers.map(\.log) + [cluster]).map { file in
             let handle = try FileHandle(forReadingFrom: file)
             defer { try? handle.close() }
             return (file, try handle.seekToEnd())
         }
     }
 
-    /// The logs since then, and what the audit has of these requests.
-    func text(ofRequests requestIDs: [String], _ fixture: Fixture) async throws -> String {
-        let logs = try files.map { file, start in
+    private func logs() throws -> [String] {
+        try files.map { file, start in
             let handle = try FileHandle(forReadingFrom: file)
             defer { try? handle.close() }
             try handle.seek(toOffset: start)
             return String(decoding: try handle.readToEnd() ?? Data(), as: UTF8.self)
         }
+    }
+
+    /// What the brokers have logged.
+    func lines() throws -> [Line] {
+        try logs().dropLast().flatMap { $0.utf8.split(separator: UInt8(ascii: "\n")) }.compactMap { line in
+            // The last line may not be whole yet.
+            guard let entry = (try? JSONReader.parse(Array(line)))?.object else { return nil }
+            return Line(requestID: entry.string("request_id") ?? "", reason: entry.string("reason") ?? "")
+        }
+    }
+
+    /// The logs since then, and what the audit has of these requests.
+    func text(ofRequests requestIDs: [String], _ fixture: Fixture) async throws -> String {
         let ids = requestIDs.map { "'\($0)'" }.joined(separator: ",")
         let rows = try await fixture.sql.rows(
             "SELECT a::text FROM native_sso.audit_event a WHERE request_id IN (\(ids))")
-        return (logs + rows).joined(separator: "\n")
+        return (try logs() + rows).joined(separator: "\n")
     }
 }

@@ -51,20 +51,15 @@ extension Fixture {
             "UPDATE native_sso.sso_grant SET revoked_at = now(), revoke_reason = 'test' WHERE \(grant(family))")
     }
 
+    /// As in a database that was restored.
+    func delete(_ family: TokenFamily) async throws {
+        try await sql.rows("DELETE FROM native_sso.sso_grant WHERE \(grant(family))")
+    }
+
     /// Its successor was made longer ago than the grace lasts.
     func outliveGrace(_ family: TokenFamily) async throws {
         try await sql.rows(
             "UPDATE native_sso.sso_grant SET rotated_at = rotated_at - interval '1 hour' WHERE \(grant(family))")
-    }
-
-    func setGeneration(of family: TokenFamily, to generation: Int) async throws {
-        try await sql.rows(
-            """
-            UPDATE native_sso.sso_grant
-            SET generation = \(generation), refreshed_generation = least(refreshed_generation, \(generation)),
-                exchanged_generation = least(exchanged_generation, \(generation))
-            WHERE \(grant(family))
-            """)
     }
 
     /// Moves an app to another group of the issuer.
@@ -85,14 +80,16 @@ extension Fixture {
         """
     }
 
-    /// A digest of the whole registry without the audit and the times of the last sighting of IdP keys.
-    func digest() async throws -> String {
+    /// A digest of each table, without the audit and the times of the last sighting of IdP keys.
+    func digest() async throws -> [String] {
         let rows =
-            Self.tables.map { "SELECT '\($0)' || t::text AS row FROM native_sso.\($0) t" }
-            + ["SELECT 'idp_key' || thumbprint || issuer || coalesce(revoked_at::text, '') FROM native_sso.idp_key"]
-        return try await sql.row(
-            "SELECT sum(hashtextextended(row, 0)) FROM (\(rows.joined(separator: " UNION ALL "))) AS all_rows"
-        )
+            Self.tables.map { "SELECT '\($0)' AS origin, t::text AS row FROM native_sso.\($0) t" }
+            + ["SELECT 'idp_key', thumbprint || issuer || coalesce(revoked_at::text, '') FROM native_sso.idp_key"]
+        return try await sql.rows(
+            """
+            SELECT origin, sum(hashtextextended(row, 0)) FROM (\(rows.joined(separator: " UNION ALL "))) AS all_rows
+            GROUP BY origin ORDER BY origin
+            """)
     }
 
     static let tables = [
@@ -101,11 +98,24 @@ extension Fixture {
         "database_acceptance", "subject_prefix", "registry_serial", "web_handoff", "suspended_provider", "general_end",
     ]
 
-    /// The reason that the log has for a request; waits until it is written.
+    /// The reason that a log has for a request; waits until it is written.
     func loggedReason(of requestID: String) async throws -> String {
         try await eventually("request \(requestID) is logged") {
-            let line = try [running, secured].flatMap { try $0.logLines(with: requestID) }.last
+            let line = try brokers.flatMap { try $0.logLines(with: requestID) }.last
             return line?.firstMatch(of: /"reason":"([^"]*)"/).map { String($0.output.1) }
+        }
+    }
+
+    /// The reasons that the audit has for refused requests; waits until it has all of them.
+    func auditedReasons(of requestIDs: [String]) async throws -> [String: String] {
+        guard !requestIDs.isEmpty else { return [:] }
+        let ids = requestIDs.map { "'\($0)'" }.joined(separator: ",")
+        return try await eventually("\(requestIDs.count) requests are audited") {
+            let rows = try await sql.rows(
+                "SELECT request_id, reason FROM native_sso.audit_event WHERE request_id IN (\(ids))")
+            let reasons = rows.map { (String($0.prefix(36)), String($0.dropFirst(37))) }
+            let found = Dictionary(reasons) { first, _ in first }
+            return found.count == requestIDs.count ? found : nil
         }
     }
 }

@@ -49,9 +49,37 @@ extension Fixture {
     /// A key other than the bound app's.
     func otherKey() throws -> TestKey { try TestKey.shared(.ed25519) }
 
+    /// A new login of the same user.
+    func login(ofUserOf login: Login) -> Login {
+        var other = logins.login()
+        other.token.claims["sub"] = login.token.claims["sub"]
+        return other
+    }
+
     /// Exchanges a fresh login.
     func family() async throws -> TokenFamily { try await logins.family(at: running) }
 
     /// A login whose first exchange has created the session.
     func login() async throws -> Login { try await family().login }
+}
+
+extension Fixture {
+    /// A good security event about the user of a login.
+    func event(_ type: String, of login: Login) -> LogoutToken { logins.event(type, of: login, audience: Self.broker) }
+
+    /// A good JWT for one revocation.
+    func revocation() -> LogoutToken { logins.revocation(audience: Self.broker) }
+
+    func send(event token: String) async throws -> HTTPAnswer {
+        try await HTTPRequest.securityEvent(token).send(to: backchannel.port)
+    }
+
+    func send(revocation token: String, about login: Login) async throws -> HTTPAnswer {
+        let subject = String(decoding: logins.subject(of: login).octets, as: UTF8.self)
+        return try await send(revocation: token, #"{"sub_id":\#(subject)}"#)
+    }
+
+    func send(revocation token: String, _ body: String) async throws -> HTTPAnswer {
+        try await HTTPRequest.globalTokenRevocation(token, Array(body.utf8)).send(to: backchannel.port)
+    }
 }

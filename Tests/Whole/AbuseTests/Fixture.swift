@@ -36,6 +36,9 @@ final class Fixture: Sendable {
     static let web = "web-app"
     static let otherWeb = "other-web-app"
     static let webOrigin = "https://web.example.test"
+    /// A web app of the other group, with an origin of its own.
+    static let partnerWeb = "partner-web-app"
+    static let partnerOrigin = "https://partner.example.test"
     /// In another group of the same issuer.
     static let partner = "partner-app"
     /// In no group.
@@ -52,11 +55,13 @@ final class Fixture: Sendable {
     let running: Broker
     /// A second broker on the same database, over TLS.
     let secured: Broker
+    /// The broker whose backchannel listener is in clear.
+    let behind: Broker
     /// Leads to ``secured`` over HTTP/1.1.
     let tunnel: TLSTunnel
     /// Leads to ``secured`` over HTTP/2.
     let tunnelOfFrames: TLSTunnel
-    /// The port of ``running`` for revocation and introspection (plain), and the way to that of ``secured`` over HTTP/2.
+    /// The port of ``behind`` for revocation and introspection (plain), and the way to that of ``secured`` over HTTP/2.
     let backchannel: (port: UInt16, frames: TLSTunnel)
     let installation: Installation
     let sql: SQLSession
@@ -78,7 +83,7 @@ final class Fixture: Sendable {
         provider = try StubIdentityProvider(keys: [keys.es256])
         otherProvider = try StubIdentityProvider(keys: [keys.otherIssuer])
         trap = try StubIdentityProvider(keys: [keys.attacker])
-        provider.jwks(.says(try keys.document()))
+        provider.jwks(.says(try keys.document(withRetired: true)))
         logins = LoginFactory(issuer: provider.issuer, key: keys.es256, source: Self.source, target: Self.target)
         otherLogins = LoginFactory(
             issuer: otherProvider.issuer, key: keys.otherIssuer, source: Self.atOtherIssuer, target: Self.target)
@@ -104,7 +109,8 @@ final class Fixture: Sendable {
         try await installation.addKey(keys.signer, of: Self.signer)
         try await installation.addKey(keys.otherSigner, of: Self.otherSigner)
         let ports = try (LoopbackPort.free(), LoopbackPort.free())
-        running = try installation.startBroker(environment: Self.backchannel(at: ports.0))
+        running = try installation.startBroker()
+        behind = try installation.startBroker("behind", environment: Self.backchannel(at: ports.0))
         let certificate = try TestCertificate.current()
         let files = try installation.write(certificate)
         secured = try installation.startBroker(
@@ -116,9 +122,22 @@ final class Fixture: Sendable {
         backchannel = (
             ports.0, try await TLSTunnel(to: ports.1, trusting: certificate.certificate, speaking: "h2")
         )
-        try await running.untilReady()
-        try await secured.untilReady()
+        for broker in brokers { try await broker.untilReady() }
     }
+
+    /// The issuer publishes a key no more, and an operator revokes another one.
+    func giveUpKeys() async throws {
+        provider.jwks(.says(try keys.document(withRetired: false)))
+        try await installation.command(
+            "idp-key", "revoke", "revoked", "--issuer", provider.issuer, "--execute", "--reason", "stolen")
+    }
+
+    /// The other issuer refuses codes.
+    func answerCodes(with error: String) {
+        otherProvider.token { _ in .answers(400, #"{"error":"\#(error)"}"#) }
+    }
+
+    var brokers: [Broker] { [running, secured, behind] }
 
     /// The ports of ``running`` (plain) and of the tunnel to ``secured`` (TLS).
     var ports: [UInt16] { [running.publicPort, tunnel.port] }
@@ -129,7 +148,7 @@ final class Fixture: Sendable {
         return provider
     }
 
-    private static func backchannel(
+    static func backchannel(
         at port: UInt16, tls: (certificate: String, key: String)? = nil
     ) -> [String: String] {
         let settings = [
@@ -183,12 +202,17 @@ final class Fixture: Sendable {
                     $0.allowedScope = usual
                     $0.defaultScope = ["openid"]
                 },
+                ClientRow(partnerWeb, membership: .init(group: "partner", issuer: issuer, role: "target")) {
+                    $0.allowedScope = usual
+                    $0.authentication = "client_secret_basic"
+                    $0.membership?.handoffOrigins = [partnerOrigin]
+                },
                 ClientRow(loner) {
                     $0.allowedScope = usual
                     $0.defaultScope = ["openid"]
                 },
                 ClientRow(atOtherIssuer, membership: .init(group: "other", issuer: other)) { $0.allowedScope = usual },
-            ] + (1...10).map { index in member("sibling-\(index)", role: "target") }
+            ] + (1...2).map { index in member("sibling-\(index)", role: "target") }
         return ["INSERT INTO native_sso.scope VALUES ('payments', true), ('openid', false)"] + clients.flatMap(\.sql)
             // The other issuer's group also knows the target.
             + [

@@ -14,6 +14,10 @@ struct FixtureKeys: Sendable {
     let encryption: TestKey
     /// `key_ops` is `["sign"]`.
     let otherOperations: TestKey
+    /// Leaves the JWKS: ``Fixture/giveUpKeys()``.
+    let retired: TestKey
+    /// An operator revokes it.
+    let revoked: TestKey
     let otherIssuer: TestKey
     let attacker: TestKey
     /// Of clients that sign assertions.
@@ -29,6 +33,8 @@ struct FixtureKeys: Sendable {
         es384 = try TestKey(.es384, keyID: "curve-384")
         encryption = try TestKey(.es256, keyID: "encryption")
         otherOperations = try TestKey(.es256, keyID: "operations")
+        retired = try TestKey(.es256, keyID: "retired")
+        revoked = try TestKey(.es256, keyID: "revoked")
         otherIssuer = try TestKey(.es256, keyID: "other-issuer")
         attacker = try TestKey(.es256, keyID: "attacker")
         signer = try TestKey(.es256, keyID: "signer")
@@ -37,7 +43,8 @@ struct FixtureKeys: Sendable {
     }
 
     /// The first issuer's JWKS, with entries that no token may be verified with.
-    func document() throws -> [UInt8] {
+    /// - Parameter withRetired: Whether it still has ``retired``.
+    func document(withRetired: Bool) throws -> [UInt8] {
         var encryptionKey = encryption.publicKey.json
         encryptionKey["use"] = .string("enc")
         var operationsKey = otherOperations.publicKey.json
@@ -49,7 +56,8 @@ struct FixtureKeys: Sendable {
         var exponentOne = rs256.publicKey.json
         exponentOne["kid"] = .string("exponent-one")
         exponentOne["e"] = .string("AQ")
-        let usable = [es256, secondES256, rs256, es384].map(\.publicKey.json)
+        let keys = [es256, secondES256, rs256, es384, revoked] + (withRetired ? [retired] : [])
+        let usable = keys.map(\.publicKey.json)
         let all = usable + [encryptionKey, operationsKey, weak, exponentOne]
         return JSONObject(["keys": .array(all.map(JSONValue.object))]).octets
     }

@@ -1,5 +1,5 @@
-import BrokerTesting
 import BrokerHarness
+import BrokerTesting
 import Testing
 
 /// A way into a broker.
@@ -20,50 +20,56 @@ enum Transport: CaseIterable {
         case .malformed, .goAway: .malformed("http_malformed")
         }
     }
+}
 
-    /// - Returns: `nil` if no answer is the right result: the broker reset the stream, logged it and kept the
-    ///   connection, or it ended the connection with GOAWAY.
-    func send(
-        _ message: Attack.Message, _ inHTTP2: Attack.InHTTP2, to endpoint: Endpoint, on fixture: Fixture,
-        _ comment: Comment
-    ) async throws -> HTTPAnswer? {
-        let port = endpoint.port(of: self, on: fixture)
-        switch self {
-        case .clear, .tls:
-            let connection = try await HTTPConnection.open(port: port)
-            try await connection.send(message.octets)
-            let isHead = message.octets.starts(with: Array("HEAD ".utf8))
-            guard let answer = try await connection.receive(hasNoBody: isHead) else {
-                throw HTTPFailure.cutOff
-            }
-            return answer
-        case .http2:
-            let request = try #require(message.request, comment)
-            return try await send(request, inHTTP2, to: port, on: fixture, comment)
-        }
+/// A variant of an attack over one transport.
+struct Attempt: Sendable {
+    let name: String
+    let transport: Transport
+    let verdict: Verdict
+    let message: Attack.Message
+    private let inHTTP2: Attack.InHTTP2
+
+    init(_ attack: Attack, _ variant: Attack.Variant, _ transport: Transport, _ message: Attack.Message) {
+        name = "\(attack.id) \(variant.name), \(transport)"
+        self.transport = transport
+        verdict = transport.verdict(of: variant)
+        self.message = message
+        inHTTP2 = variant.inHTTP2
     }
 
-    private func send(
-        _ request: HTTPRequest, _ inHTTP2: Attack.InHTTP2, to port: UInt16, on fixture: Fixture, _ comment: Comment
-    ) async throws -> HTTPAnswer? {
-        let malformed = try fixture.malformedMessages()
+    var comment: Comment { "\(name)" }
+
+    var isHead: Bool { message.octets.starts(with: Array("HEAD ".utf8)) }
+
+    /// Whether the broker may reset the stream.
+    var isMalformedInHTTP2: Bool {
+        if transport == .http2, case .malformed = inHTTP2 { true } else { false }
+    }
+
+    /// - Returns: `nil` if no answer is the right result: the broker reset the stream and kept the connection, or it ended
+    ///   the connection with GOAWAY.
+    func send(to port: UInt16) async throws -> HTTPAnswer? {
+        guard transport == .http2 else {
+            let connection = try await HTTPConnection.open(port: port)
+            try await connection.send(message.octets)
+            guard let answer = try await connection.receive(hasNoBody: isHead) else { throw HTTPFailure.cutOff }
+            return answer
+        }
         let connection = try await HTTP2Connection.open(port: port)
-        let end = try await connection.send(request)
+        let end = try await connection.send(try #require(message.request, comment))
         switch (end, inHTTP2) {
         case (.answer(let answer), .same), (.answer(let answer), .other), (.answer(let answer), .malformed):
             return answer
         case (.reset, .malformed):
-            _ = try await eventually("\(comment) is logged") {
-                try fixture.malformedMessages() > malformed ? true : nil
-            }
             // Behind a proxy the other streams of a connection are other callers'.
             let next = try await connection.send(HTTPRequest.token([("grant_type", "password")]))
             guard case .answer(let answer) = next, [400, 404].contains(answer.status) else {
-                Issue.record("\(comment): the stream behind it was not answered")
+                Issue.record("\(name): the stream behind it was not answered")
                 return nil
             }
         case (.goAway, .goAway): break
-        default: Issue.record("\(comment): \(end)")
+        default: Issue.record("\(name): \(end)")
         }
         return nil
     }
@@ -78,11 +84,13 @@ enum Endpoint: String, CaseIterable {
     case securityEvents = "security-events"
     case globalTokenRevocation = "global-token-revocation"
 
-    /// The backchannel listener is in clear, or over TLS in HTTP/2; one server answers both of its paths.
-    var transports: [Transport] {
-        switch self {
-        case .token: Transport.allCases
-        case .revoke: [.clear, .http2]
+    /// TLS changes nothing above the octets of HTTP. One server answers all paths of the backchannel listener, which is
+    /// in clear, or over TLS in HTTP/2.
+    func transports(of attack: Attack) -> [Transport] {
+        let isOfHTTP = attack.id.hasPrefix("H")
+        return switch self {
+        case .token: isOfHTTP ? Transport.allCases : [.clear, .http2]
+        case .revoke: isOfHTTP ? [.clear, .http2] : [.clear]
         case .introspect, .securityEvents, .globalTokenRevocation: [.clear]
         }
     }
@@ -96,7 +104,7 @@ enum Endpoint: String, CaseIterable {
         }
     }
 
-    fileprivate func port(of transport: Transport, on fixture: Fixture) -> UInt16 {
+    func port(of transport: Transport, on fixture: Fixture) -> UInt16 {
         switch (transport, self) {
         case (.clear, .token): fixture.running.publicPort
         case (.tls, .token): fixture.tunnel.port
@@ -118,12 +126,5 @@ enum Endpoint: String, CaseIterable {
         case .octets(let octets, let twin):
             .octets(octets.replacing(Array("/token".utf8), with: Array("/\(rawValue)".utf8)), twin: twin.map(here))
         }
-    }
-}
-
-extension Fixture {
-    /// Requests over TLS so far that broke the rules of HTTP.
-    fileprivate func malformedMessages() throws -> Int {
-        try secured.logLines(with: #""reason":"http_malformed""#).count
     }
 }

@@ -28,6 +28,10 @@ enum Verdict: Sendable {
         .refused(status: 401, error: "invalid_client", reason: reason)
     }
 
+    var isRefusal: Bool {
+        if case .refused = self { true } else { false }
+    }
+
     /// The broker only logs messages that never became a request to the token endpoint. It audits every other outcome.
     var isAudited: Bool {
         guard case .refused(_, _, let reason) = self else { return true }

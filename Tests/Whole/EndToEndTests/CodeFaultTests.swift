@@ -9,7 +9,7 @@ extension Faults {
         /// An app that floods a hanging IdP fills half of its slots: another app still enrols. When all slots are full,
         /// exchanges, refreshes and codes that were answered go on.
         @Test func itHangs() async throws {
-            let fixture = try await CodeFixture.shared
+            let fixture = try await EnrolmentFixture.shared
             let gate = StubGate()
             let issuer = fixture.installation.configuration.issuer
             try fixture.gives(try fixture.freshToken())
@@ -26,10 +26,10 @@ extension Faults {
                 let form = fixture.code(.deviceSecret, of: app)
                 return Task { try await fixture.broker.token(form) }
             }
-            var hanging = (0..<CodeFixture.slots / 2).map { _ in hang("app-one") }
+            var hanging = (0..<EnrolmentFixture.slots / 2).map { _ in hang("app-one") }
             defer { gate.open() }
             _ = try await eventually("one app's places are taken") {
-                fixture.provider.codeCalls.count == calls + CodeFixture.slots / 2 ? true : nil
+                fixture.provider.codeCalls.count == calls + EnrolmentFixture.slots / 2 ? true : nil
             }
             for _ in 0..<10 {
                 let flood = try await fixture.broker.token(fixture.code(.deviceSecret))
@@ -40,9 +40,9 @@ extension Faults {
             #expect(enrolled.status == 200, "\(enrolled.text)")
 
             fixture.provider.token { _ in .waits(gate, body) }
-            hanging += (0..<CodeFixture.slots / 2).map { _ in hang("app-two") }
+            hanging += (0..<EnrolmentFixture.slots / 2).map { _ in hang("app-two") }
             _ = try await eventually("all places are taken") {
-                fixture.provider.codeCalls.count == calls + 1 + CodeFixture.slots ? true : nil
+                fixture.provider.codeCalls.count == calls + 1 + EnrolmentFixture.slots ? true : nil
             }
             let turnedAway = fixture.code(.deviceSecret)
             let busy = try await fixture.broker.token(turnedAway)
@@ -51,12 +51,13 @@ extension Faults {
             for _ in 0..<20 {
                 let exchanged = try await fixture.broker.token(
                     .exchange(
-                        idToken, issuer: issuer, device: CodeFixture.device, profile: .deviceID, client: "app-two"))
+                        idToken, issuer: issuer, device: EnrolmentFixture.device, profile: .deviceID, client: "app-two")
+                )
                 let refreshToken = try #require(exchanged.refreshToken, "\(exchanged.text)")
                 #expect(try await fixture.broker.token(.refresh(refreshToken, client: "app-two")).status == 200)
             }
             #expect(try await fixture.broker.token(answered).body == login.body)
-            #expect(fixture.provider.codeCalls.count == calls + 1 + CodeFixture.slots)
+            #expect(fixture.provider.codeCalls.count == calls + 1 + EnrolmentFixture.slots)
             // The broker's own deadline ends all calls although the gate is shut.
             for task in hanging { #expect(try await task.value.isOutage) }
             // The refused apps have lost nothing.
@@ -67,7 +68,7 @@ extension Faults {
         /// The broker dies between the reservation of the code and the call: another broker takes the code, and sends
         /// it once.
         @Test func killedBeforeSending() async throws {
-            let fixture = try await CodeFixture.shared
+            let fixture = try await EnrolmentFixture.shared
             let broker = try await fixture.installation.startBroker("killed-\(Unguessable.make().prefix(6))").ready()
             let sql = try fixture.installation.session()
             let holder = try fixture.installation.session()
@@ -112,7 +113,7 @@ extension Faults {
 
         /// The broker dies while the code is at the IdP: the code may be spent, so no broker sends it again.
         @Test func killedWhileAsking() async throws {
-            let fixture = try await CodeFixture.shared
+            let fixture = try await EnrolmentFixture.shared
             let broker = try await fixture.installation.startBroker("killed-\(Unguessable.make().prefix(6))").ready()
             let gate = StubGate()
             let body = try fixture.answer(try fixture.freshToken())
@@ -139,7 +140,7 @@ extension Faults {
 
         /// The broker dies after it stores the identity provider's answer. Another broker answers the app from there.
         @Test func killedBeforeItsAnswer() async throws {
-            let fixture = try await CodeFixture.shared
+            let fixture = try await EnrolmentFixture.shared
             let broker = try await fixture.installation.startBroker("killed-\(Unguessable.make().prefix(6))").ready()
             let sql = try fixture.installation.session()
             let token = try fixture.freshToken()
@@ -176,7 +177,7 @@ extension Faults {
 
         /// E-11: the broker revokes tokens that no app gets at the IdP; no request waits for that.
         @Test func aTokenThatNoAppGetsIsRevoked() async throws {
-            let fixture = try await CodeFixture.shared
+            let fixture = try await EnrolmentFixture.shared
             let sql = try fixture.installation.session()
             func orphan(_ answer: HTTPAnswer) async throws -> String {
                 let id = answer.requestID
@@ -216,7 +217,7 @@ extension Faults {
 
         /// On SIGTERM the broker waits for a pending revocation and for its audit event.
         @Test func toldToStop() async throws {
-            let fixture = try await CodeFixture.shared
+            let fixture = try await EnrolmentFixture.shared
             let broker = try await fixture.installation.startBroker("stopped-\(Unguessable.make().prefix(6))").ready()
             let before = fixture.provider.revocations.count
             fixture.provider.revocation { _ in .hangs }
@@ -233,41 +234,6 @@ extension Faults {
             let reasons = try await fixture.installation.session().rows(
                 "SELECT reason FROM native_sso.audit_event WHERE request_id = '\(id)' AND kind = 'code_orphaned'")
             #expect(reasons == ["idp_revocation_failed"])
-        }
-
-        /// Neither the log nor the database contains a code, a verifier or a token.
-        @Test func nothingSecretIsWrittenDown() async throws {
-            let fixture = try await CodeFixture.shared
-            var search = SecretSearch()
-            let tokens = (access: Unguessable.make(), refresh: Unguessable.make())
-            var token = try fixture.freshToken()
-            token.claims["at_hash"] = nil
-            let body = try fixture.answer(token).replacing("idp-access", with: tokens.access)
-                .replacing("idp-refresh", with: tokens.refresh)
-            fixture.provider.token { _ in .answers(200, body) }
-            search.add(tokens.access, "the provider's access token")
-            search.add(tokens.refresh, "the provider's refresh token")
-            let granted = fixture.code(.deviceSecret)
-            let answer = try await fixture.broker.token(granted)
-            #expect(answer.status == 200, "\(answer.text)")
-            search.add(try #require(answer.json?.string("device_secret")), "the device secret")
-            search.add(try #require(answer.json?.string("id_token")), "our id_token")
-            fixture.provider.token { _ in .answers(400, #"{"error":"invalid_grant"}"#) }
-            let refused = fixture.code(.deviceSecret)
-            _ = try await fixture.broker.token(refused)
-            fixture.provider.token { _ in .answers(200, body.replacing("bearer", with: "mac")) }
-            let failed = fixture.code(.deviceSecret)
-            _ = try await fixture.reason(try await fixture.broker.token(failed))
-            for form in [granted, refused, failed] {
-                search.add(try #require(form["code"]), "a code")
-                search.add(try #require(form["code_verifier"]), "a verifier")
-            }
-            #expect(search.findings(in: try fixture.broker.logText()).isEmpty)
-            let sql = try fixture.installation.session()
-            for table in ["relayed_code", "used_proof", "session", "device", "audit_event"] {
-                let rows = try await sql.rows("SELECT t::text FROM native_sso.\(table) t").joined(separator: "\n")
-                #expect(search.findings(in: rows).isEmpty, "\(table)")
-            }
         }
     }
 }

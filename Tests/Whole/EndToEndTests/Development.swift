@@ -15,18 +15,13 @@ final class Development: Sendable {
 
     private init(_ development: DevelopmentRun) { self.development = development }
 
-    var brokerIssuer: String? { try? development.text("broker.issuer") }
-
-    /// The first user logs in through the page, for the first app or another.
-    func logIn(
-        _ profile: NativeProfile, client: String = Development.source, demands: [(name: String, value: String)] = []
-    ) async throws -> BrowserLogin.Outcome {
+    /// The first user logs in through the page, for the first app.
+    func logIn(_ profile: NativeProfile) async throws -> BrowserLogin.Outcome {
         let user = try user()
-        var login = BrowserLogin(
-            port: try development.port("identity_provider.issuer"), client: client,
-            redirectURI: try redirectURI(of: client), username: user.name, password: user.password)
-        login.demands = demands
-        return try await login.run(profile)
+        return try await BrowserLogin(
+            port: try development.port("identity_provider.issuer"), client: Self.source,
+            redirectURI: try redirectURI(of: Self.source), username: user.name, password: user.password
+        ).run(profile)
     }
 
     func user() throws -> (name: String, password: String) {
@@ -60,35 +55,11 @@ final class Development: Sendable {
         return verified.claims
     }
 
-    /// A resource server as the description names it.
-    func server(_ index: Int) throws -> JSONObject {
-        guard let servers = development.description.array("servers"), servers.indices.contains(index),
-            let server = servers[index].object
-        else { throw DevelopmentRun.Missing(path: "servers.\(index)") }
-        return server
-    }
-
-    /// The status of a resource server's answer.
-    func callServer(_ index: Int, with token: String) async throws -> Int {
-        guard let path = try server(index).string("path") else { throw DevelopmentRun.Missing(path: "path") }
-        return try await HTTPRequest("GET", path, fields: [("Authorization", "Bearer \(token)")]).send(
-            to: try development.serverPort(index)
-        ).status
-    }
-
     func redirectURI(of client: String) throws -> String {
         let clients = (development.description.array("clients") ?? []).compactMap(\.object)
         guard let uri = clients.first(where: { $0.string("client_id") == client })?.string("redirect_uri") else {
             throw DevelopmentRun.Missing(path: "a redirect URI")
         }
         return uri
-    }
-}
-
-extension Sequence {
-    func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
-        var values: [Value] = []
-        for element in self { values.append(try await transform(element)) }
-        return values
     }
 }

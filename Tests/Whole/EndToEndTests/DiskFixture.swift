@@ -87,14 +87,7 @@ final class DiskFixture: Sendable {
         running = try await installation.startBroker().ready()
     }
 
-    /// An id_token of `app` without a device hash, of this moment, as an ordinary identity provider makes it.
-    func freshToken(of app: App) -> IDToken {
-        var token = logins.login().token
-        token.claims["aud"] = .string(app.rawValue)
-        token.claims["di_hash"] = nil
-        token.claims["ds_hash"] = nil
-        return token
-    }
+    func freshToken(of app: App) -> IDToken { logins.ordinaryToken(of: app.rawValue) }
 
     /// The form as `app` sends it.
     /// - Parameters:

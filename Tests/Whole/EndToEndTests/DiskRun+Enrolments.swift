@@ -10,15 +10,9 @@ extension DiskRun {
         let (fixture, name) = (fixture, "\(app), \(profile), enrolment")
         let device = Unguessable.make() + "/+= %"
         func form(_ token: IDToken, device: String) throws -> TokenForm {
-            var form = TokenForm.exchange(
+            .enrolment(
                 try token.signed(), issuer: fixture.provider.issuer, device: device, profile: profile,
                 client: app.rawValue)
-            form["requested_token_type"] = "urn:ietf:params:oauth:token-type:id_token"
-            guard profile == .deviceSecret else { return form }
-            form["actor_token"] = nil
-            form["actor_token_type"] = nil
-            form["scope"] = "openid device_sso"
-            return form
         }
         let good = try form(fixture.freshToken(of: app), device: device)
         let answer = try await granted(fixture.request(good, by: app), name)
@@ -58,17 +52,7 @@ extension DiskRun {
         let name = "\(app), \(profile.map(\.rawValue) ?? "no profile"), code"
         let device = Unguessable.make() + "/+= %"
         func form() -> TokenForm {
-            var form = TokenForm([
-                "grant_type": "authorization_code", "client_id": app.rawValue,
-                "code": Unguessable.make() + "/+=%", "redirect_uri": "https://app.example/cb",
-                "code_verifier": Unguessable.make(),
-            ])
-            switch profile {
-            case .deviceID: form["device_id"] = device
-            case .deviceSecret, .transitional: form["scope"] = "openid device_sso"
-            case nil: break
-            }
-            return form
+            .code(Unguessable.make() + "/+=%", device: device, profile: profile, client: app.rawValue)
         }
         give(fixture.freshToken(of: app), name)
         let good = form()
@@ -92,7 +76,8 @@ extension DiskRun {
         give(strange, "\(name), orphan")
         let revocations = fixture.provider.revocations.count
         let orphan = try await send(fixture.request(form(), by: app), "\(name), orphan")
-        #expect(orphan.status != 200, "\(orphan.text)")
+        #expect(orphan.isOutage, "\(orphan.text)")
+        #expect(try await fixture.sql.auditedReason(of: orphan.requestID) == "idp_id_token_other_client")
         _ = try await eventually("the orphan is revoked") {
             fixture.provider.revocations.count > revocations ? true : nil
         }

@@ -5,7 +5,7 @@ import StrictCoding
 import BrokerHarness
 import Testing
 
-/// A thief of the database's disk, WAL or logs finds no current or former secret.
+/// A thief of the database's disk, WAL or logs, or of the broker's log, finds no current or former secret.
 /// The server logs every statement with its parameters, so the search also covers the values sent to it.
 @Suite(.timeLimit(.minutes(5))) struct DiskTests {
     @Test func noSecretIsOnTheDatabasesDisk() async throws {
@@ -30,6 +30,12 @@ import Testing
         try await run.logouts()
         // On shutdown the broker writes its pending records.
         #expect(await fixture.running.process.terminate() == 0)
+        let log = try fixture.running.logText()
+        #expect(run.secrets.findings(in: log).isEmpty)
+        // The search finds what is there: the log names each request.
+        var control = SecretSearch()
+        control.add(try #require(run.refusals.last).requestID, "a request id")
+        #expect(control.findings(in: log) == ["a request id"])
         for refusal in run.refusals {
             let reasons = try await fixture.sql.rows(
                 "SELECT reason FROM native_sso.audit_event WHERE request_id = '\(refusal.requestID)'")

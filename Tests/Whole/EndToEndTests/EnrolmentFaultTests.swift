@@ -117,13 +117,10 @@ extension Faults {
                 let login = fixture.logins.login()
                 var token = login.token
                 token.claims["aud"] = .string("enrolling")
-                let form = TokenForm([
-                    "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "audience": fixture.logins.issuer,
-                    "subject_token": try token.signed(),
-                    "subject_token_type": "urn:ietf:params:oauth:token-type:id_token",
-                    "requested_token_type": "urn:ietf:params:oauth:token-type:id_token", "actor_token": login.device,
-                    "actor_token_type": NativeProfile.deviceID.rawValue,
-                ]).asserted(assertion)
+                let form = TokenForm.enrolment(
+                    try token.signed(), issuer: fixture.logins.issuer, device: login.device, profile: .deviceID,
+                    client: "enrolling"
+                ).asserted(assertion)
                 return HTTPRequest.token(form.parameters, fields: [("DPoP", proof)])
             }
             let port = fixture.broker.publicPort

@@ -20,38 +20,8 @@ final class FaultFixture: Sendable {
         let key = try TestKey(.es256, keyID: "idp")
         provider = try StubIdentityProvider(keys: [key])
         cluster = try await PrivateCluster.start(options: .testing)
-        (installation, logins) = try await Self.install(provider.issuer, key, on: cluster)
+        (installation, logins) = try await Installation.ofTwoApps(provider.issuer, key, on: cluster)
         broker = try await installation.startBroker().ready()
-    }
-
-    /// Two apps that share logins, on a database of their own.
-    static func install(
-        _ issuer: String, _ key: TestKey, on cluster: PrivateCluster
-    ) async throws -> (Installation, LoginFactory) {
-        var provider = BrokerConfiguration.Provider(issuer)
-        provider.enrolsByExchange = true
-        return try await install(provider, key, on: cluster)
-    }
-
-    /// The same in the shared cluster. The identity provider's keys are in a file, so that the broker never asks it.
-    static func install() async throws -> (Installation, LoginFactory) {
-        let key = try TestKey(.es256, keyID: "idp")
-        var provider = BrokerConfiguration.Provider("https://idp.example.test", keys: .file([key]))
-        provider.enrolsByExchange = true
-        return try await install(provider, key, on: try await PrivateCluster.shared)
-    }
-
-    static func install(
-        _ provider: BrokerConfiguration.Provider, _ key: TestKey, on cluster: PrivateCluster
-    ) async throws -> (Installation, LoginFactory) {
-        let issuer = provider.issuer
-        let installation = try await Installation(
-            BrokerConfiguration(issuer: "https://sso.example.test", providers: [provider]), on: cluster)
-        let sql = try installation.session()
-        for app in ["app-one", "app-two"] {
-            try await sql.register(app, in: .init(group: "vendor", issuer: issuer))
-        }
-        return (installation, LoginFactory(issuer: issuer, key: key, source: "app-one", target: "app-two"))
     }
 
     /// `generation|revoked` of a family.
@@ -64,12 +34,21 @@ final class FaultFixture: Sendable {
     }
 }
 
-extension HTTPAnswer {
-    var refreshToken: String? { json?.string("refresh_token") }
-    var accessToken: String? { json?.string("access_token") }
-
-    /// What an outage looks like, to the letter of the contract.
-    var isOutage: Bool {
-        status == 503 && error == "temporarily_unavailable" && Int(self["Retry-After"] ?? "") != nil && keepsContract
+extension Installation {
+    /// Runs `body` with another broker, which takes revocations and introspections at a port.
+    func withBackchannel(_ name: String, _ body: (Broker, UInt16) async throws -> Void) async throws {
+        let port = try LoopbackPort.free()
+        let environment = [
+            "NATIVE_SSO_BACKCHANNEL_LISTEN": "127.0.0.1:\(port)", "NATIVE_SSO_BACKCHANNEL_REVOKE": "true",
+            "NATIVE_SSO_BACKCHANNEL_INTROSPECT": "true",
+        ]
+        try await withBroker(name, environment: environment) { try await body($0, port) }
     }
+}
+
+/// The request of an app that ends its own grant, or signs its device out.
+func revoke(
+    _ token: String, _ more: [(String, String)] = [], client: String = "app-two", at port: UInt16
+) async throws -> HTTPAnswer {
+    try await HTTPRequest.token([("client_id", client), ("token", token)] + more, to: "/revoke").send(to: port)
 }

@@ -15,7 +15,7 @@ private enum SoftHSM {
 struct KeyTokenTests {
     /// The token goes away under a running broker and comes back: no app loses its login.
     @Test func anOutageOfTheTokenAdvancesNothing() async throws {
-        let (installation, logins) = try await FaultFixture.install()
+        let (installation, logins) = try await Installation.ofTwoApps()
         let tokens = installation.file("tokens")
         try FileManager.default.createDirectory(atPath: tokens, withIntermediateDirectories: false)
         try installation.write("directories.tokendir = \(tokens)\n", to: "softhsm2.conf")
@@ -47,9 +47,11 @@ struct KeyTokenTests {
 
             try FileManager.default.moveItem(atPath: tokens, toPath: tokens + ".aside")
             // One call may find out after it wrote: its answer is lost, and a repetition gets the same successor.
-            var answer = try await broker.token(try logins.exchange(logins.login()))
-            while answer.status == 200 { answer = try await broker.token(try logins.exchange(logins.login())) }
-            #expect(answer.isOutage, "\(answer.text)")
+            let outage = try await eventually("an answer without the token") {
+                let answer = try await broker.token(try logins.exchange(logins.login()))
+                return answer.status == 200 ? nil : answer
+            }
+            #expect(outage.isOutage, "\(outage.text)")
             let spare = try await sql.rows("SELECT count(*), sum(generation) FROM native_sso.sso_grant")
             for _ in 0..<20 {
                 #expect(try await broker.token(try logins.exchange(logins.login())).isOutage)
@@ -58,12 +60,7 @@ struct KeyTokenTests {
             #expect(try await sql.rows("SELECT count(*), sum(generation) FROM native_sso.sso_grant") == spare)
 
             try FileManager.default.moveItem(atPath: tokens + ".aside", toPath: tokens)
-            let back = ContinuousClock.now
-            answer = try await broker.token(try logins.exchange(logins.login()))
-            while answer.status != 200, back.duration(to: .now) < .seconds(30) {
-                try await Task.sleep(for: .milliseconds(20))
-                answer = try await broker.token(try logins.exchange(logins.login()))
-            }
+            let answer = try await broker.settledToken(try logins.exchange(logins.login()))
             #expect(answer.status == 200, "\(answer.text)")
         }
     }

@@ -28,30 +28,6 @@ extension Faults {
             await broker.process.terminate()
         }
 
-        /// The app sends and is gone before the answer comes: when it asks again it gets what it would have got.
-        @Test func anAnswerThatIsLost() async throws {
-            let fixture = try await FaultFixture.shared
-            let sql = try fixture.installation.session()
-            let family = try await fixture.logins.family(at: fixture.broker)
-            let connection = try await HTTPConnection.open(port: fixture.broker.publicPort)
-            try await connection.send(HTTPRequest.token(fixture.logins.refresh(family.refreshToken).parameters).octets)
-            connection.abort()
-            _ = try await eventually("the refresh has happened all the same") {
-                try await fixture.state(of: family, sql) == "2|f" ? true : nil
-            }
-
-            let retries = [
-                try await fixture.broker.token(fixture.logins.refresh(family.refreshToken)),
-                try await fixture.broker.token(fixture.logins.refresh(family.refreshToken)),
-            ]
-            #expect(retries.map(\.status) == [200, 200])
-            let successor = try #require(retries[0].refreshToken)
-            #expect(retries[1].refreshToken == successor)
-            #expect(try await fixture.state(of: family, sql) == "2|f")
-            #expect(try await fixture.broker.token(fixture.logins.refresh(successor)).status == 200)
-            #expect(try await fixture.state(of: family, sql) == "3|f")
-        }
-
         /// SIGTERM: no new work, and every request that was begun is answered.
         @Test func aBrokerThatStopsWhileItWorks() async throws {
             let fixture = try await FaultFixture.shared

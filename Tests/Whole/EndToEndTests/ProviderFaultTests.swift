@@ -17,11 +17,14 @@ extension Faults {
             provider.jwks(.hangs)
             defer { provider.jwks(.answers) }
             let before = provider.jwksRequests
-            // An unknown key makes the broker fetch again, at most every half minute.
-            let refused = Task {
-                try await eventually("a request for the unknown key", within: .seconds(90)) {
+            // An unknown key makes the broker fetch again, at most every half minute. Until then the broker refuses it.
+            let unknown = Task {
+                try await eventually("the hanging request ends", within: .seconds(90), every: .milliseconds(200)) {
+                    () -> HTTPAnswer? in
                     let answer = try await fixture.broker.token(form)
-                    return provider.jwksRequests > before ? answer : nil
+                    guard answer.status == 400 else { return answer }
+                    #expect(answer.error == "invalid_request", "\(answer.text)")
+                    return nil
                 }
             }
             _ = try await eventually("the question", within: .seconds(90)) {
@@ -29,7 +32,8 @@ extension Faults {
             }
             let answer = try await fixture.broker.token(try fixture.logins.exchange(fixture.logins.login()))
             #expect(answer.status == 200, "\(answer.text)")
-            #expect(try await refused.value.status != 200)
+            let outage = try await unknown.value
+            #expect(outage.isOutage, "\(outage.status) \(outage.text)")
         }
 
         /// The IdP is down when the broker starts: alive, not ready, an outage. Then the IdP starts, and the broker
@@ -39,7 +43,7 @@ extension Faults {
             let key = try TestKey(.es256, keyID: "late")
             let absent = try StubIdentityProvider(keys: [key])
             absent.stop()
-            let (installation, logins) = try await FaultFixture.install(absent.issuer, key, on: fixture.cluster)
+            let (installation, logins) = try await Installation.ofTwoApps(absent.issuer, key, on: fixture.cluster)
             let broker = try installation.startBroker()
             try await broker.untilAlive()
             let readiness = try await HTTPRequest("GET", "/readyz").send(to: broker.internalPort)
@@ -55,5 +59,13 @@ extension Faults {
             #expect(present.jwksRequests > 0)
             await broker.process.terminate()
         }
+    }
+}
+
+extension HTTPAnswer {
+    /// The checks of `/readyz` that failed, each with a reason.
+    fileprivate var failedChecks: [String] {
+        (json?.array("checks") ?? []).compactMap(\.object).filter { $0.string("status") == "failed" }
+            .compactMap { $0.string("reason") == nil ? nil : $0.string("name") }
     }
 }

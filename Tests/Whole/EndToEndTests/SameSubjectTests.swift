@@ -5,7 +5,8 @@ import PrivateCluster
 import StrictCoding
 import Testing
 
-/// Two IdPs that both call a user `alice`. For an API these are two users, in every token that the broker signs.
+/// Two IdPs that both call a user `alice`. For an API these are two users, in every token that the broker signs. A fault of
+/// one does not affect the other's apps.
 @Suite(.timeLimit(.minutes(5))) struct SameSubjectTests {
     private struct Side {
         let provider: StubIdentityProvider
@@ -29,13 +30,18 @@ import Testing
         func enrolment(_ login: Login) throws -> TokenForm {
             var token = login.token
             for name in ["di_hash", "ds_hash", "sid"] { token.claims[name] = nil }
-            return TokenForm([
-                "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "client_id": logins.source,
-                "audience": logins.issuer, "subject_token": try token.signed(),
-                "subject_token_type": "urn:ietf:params:oauth:token-type:id_token",
-                "requested_token_type": "urn:ietf:params:oauth:token-type:id_token", "actor_token": login.device,
-                "actor_token_type": NativeProfile.deviceID.rawValue,
-            ])
+            return .enrolment(
+                try token.signed(), issuer: logins.issuer, device: login.device, profile: .deviceID,
+                client: logins.source)
+        }
+
+        /// The IdP's answer to a code.
+        func answer() throws -> String {
+            #"{"access_token":"idp-access","token_type":"bearer","id_token":"\#(try login().token.signed())"}"#
+        }
+
+        func code(device: String = Unguessable.make()) -> TokenForm {
+            .code(device: device, profile: .deviceID, client: logins.source)
         }
     }
 
@@ -51,7 +57,7 @@ import Testing
             providers[1].subjectPrefix = "partner|"
             for index in providers.indices {
                 providers[index].enrolsByExchange = true
-                providers[index].codeRelay = "{}"
+                providers[index].codeRelay = "{ timeout: 2s, at_once: 4 }"
             }
             installation = try await Installation(
                 BrokerConfiguration(issuer: Self.issuer, providers: providers), on: try await PrivateCluster.shared)
@@ -135,20 +141,53 @@ import Testing
             #expect(crossed.error == "invalid_grant", "\(crossed.text)")
 
             let device = Unguessable.make()
-            let body =
-                #"{"access_token":"idp-access","token_type":"bearer","id_token":"\#(try side.login().token.signed())"}"#
+            let body = try side.answer()
             side.provider.token { _ in .answers(200, body) }
             other.provider.token { _ in .answers(400, #"{"error":"invalid_grant"}"#) }
-            let relayed = try await broker.settledToken(
-                TokenForm([
-                    "grant_type": "authorization_code", "client_id": side.logins.source, "code": Unguessable.make(),
-                    "redirect_uri": "https://app.example/cb", "code_verifier": Unguessable.make(), "device_id": device,
-                ]))
+            let relayed = try await broker.settledToken(side.code(device: device))
             let code = try #require(relayed.json?.string("id_token"), "\(relayed.text)")
             try expect(code, names: side)
             #expect(try await fixture.exchange(code, at: Fixture.issuer, device, side.logins.target).status == 200)
         }
         await broker.process.terminate()
+    }
+
+    /// B takes codes and says nothing: they fill its own places, and a broker that starts now cannot judge its logins. Then
+    /// nobody listens there.
+    @Test func oneProviderHangsAndGoesAway() async throws {
+        let fixture = try await Fixture()
+        let (a, b, broker) = (fixture.a, fixture.b, fixture.broker)
+        func aIsServed() async throws {
+            let body = try a.answer()
+            a.provider.token { _ in .answers(200, body) }
+            for form in [try a.logins.exchange(a.login()), a.code()] {
+                let answer = try await broker.token(form)
+                #expect(answer.status == 200, "\(answer.text)")
+            }
+        }
+        b.provider.jwks(.hangs)
+        let hanging = (0..<4).map { _ in Task { try await broker.token(b.code()) } }
+        // One app may have half of the places.
+        _ = try await eventually("codes are at B") { b.provider.codeCalls.count == 2 ? true : nil }
+        try await aIsServed()
+        for task in hanging { #expect(try await task.value.isOutage) }
+        let known = try await broker.token(try b.logins.exchange(b.login()))
+        #expect(known.status == 200, "\(known.text)")
+
+        let late = try fixture.installation.startBroker("late")
+        _ = try await eventually("A's apps are served by a broker that never heard of B") {
+            (try? await late.token(try a.logins.exchange(a.login())))?.status == 200 ? true : nil
+        }
+        let unknown = try await late.token(try b.logins.exchange(b.login()))
+        #expect(unknown.isOutage, "\(unknown.text)")
+
+        b.provider.stop()
+        let unreachable = try await broker.token(b.code())
+        #expect(unreachable.isOutage, "\(unreachable.text)")
+        let reason = try await fixture.installation.session().auditedReason(of: unreachable.requestID)
+        #expect(reason == "idp_unreachable")
+        try await aIsServed()
+        for broker in [broker, late] { await broker.process.terminate() }
     }
 
     /// A user whom A calls `partner|alice` would be B's `alice` for every API.

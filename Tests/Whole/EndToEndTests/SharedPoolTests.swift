@@ -71,20 +71,12 @@ extension Faults {
                 {
                     var token = login.token
                     token.claims["jti"] = .string(Unguessable.make())
-                    var form = TokenForm.exchange(
-                        try token.signed(), issuer: fixture.logins.issuer, device: login.device, profile: .deviceID,
-                        client: "app-one")
-                    form["requested_token_type"] = "urn:ietf:params:oauth:token-type:id_token"
-                    return .token(form)
+                    return .token(
+                        .enrolment(
+                            try token.signed(), issuer: fixture.logins.issuer, device: login.device, profile: .deviceID,
+                            client: "app-one"))
                 },
-                {
-                    .token(
-                        TokenForm([
-                            "grant_type": "authorization_code", "client_id": "app-one", "code": Unguessable.make(),
-                            "redirect_uri": "https://app.example/cb", "code_verifier": Unguessable.make(),
-                            "device_id": login.device,
-                        ]))
-                },
+                { .token(.code(device: login.device, profile: .deviceID, client: "app-one")) },
                 { .logout(fixture.logins.logoutEverywhere(login)) },
             ]
         }

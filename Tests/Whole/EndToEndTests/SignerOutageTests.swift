@@ -13,7 +13,7 @@ struct SignerOutageTests {
     /// The signer is frozen, so that grants are committed whose answers cannot be made; then killed, and away for several
     /// grace periods. Apps retry the same token the whole time.
     @Test func aLongOutageUnderLoadCostsNoAppItsLogin() async throws {
-        let (installation, logins) = try await FaultFixture.install()
+        let (installation, logins) = try await Installation.ofTwoApps()
         let signer = try await SignerProcess(installation)
         let grace = 1
         try await installation.withBroker(
@@ -62,7 +62,7 @@ struct SignerOutageTests {
 
     /// Enrolments, exchanges and refreshes work, and the broker has no key file.
     @Test func theBrokerHoldsNoKey() async throws {
-        let (installation, logins) = try await FaultFixture.install()
+        let (installation, logins) = try await Installation.ofTwoApps()
         let family = try await installation.withBroker { broker in try await logins.family(at: broker) }
         let signer = try await SignerProcess(installation)
         try await installation.withBroker("with-signer", { $0.signer = signer.socket }) { broker in
@@ -78,16 +78,5 @@ struct SignerOutageTests {
             let maps = try String(contentsOfFile: "/proc/\(broker.pid)/cmdline", encoding: .utf8)
             #expect(!maps.contains("/keys"))
         }
-    }
-
-    @Test func anotherAccountIsTurnedAway() async throws {
-        let (installation, _) = try await FaultFixture.install()
-        let signer = try await SignerProcess(installation, users: [geteuid() + 1])
-        let broker = try installation.startBroker("stranger") { $0.signer = signer.socket }
-        try await broker.untilAlive()
-        #expect(try await broker.process.errorLine(containing: "is not in signer.users") != nil)
-        #expect(try await signer.process.errorLine(containing: "another account was refused") != nil)
-        #expect(try await broker.readiness() == 503)
-        try await broker.stop()
     }
 }

@@ -59,10 +59,7 @@ struct DocstringTests {
                 /// Documented.
                 public protocol B {
                     func bare()
-                    /// Documented.
-                    func said()
                 }
-                func own() {}
                 """)
         #expect(Self.undocumented(in: file).map { $0.prefix(10) } == ["A.swift:5:", "A.swift:13"])
     }

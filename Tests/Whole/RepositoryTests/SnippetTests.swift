@@ -5,8 +5,8 @@ import Testing
 struct SnippetTests {
     /// By the language of a block: where its text must stand.
     private static let places = [
-        "swift": ["Tests/Libraries"], "ts": ["Tests/Whole/EndToEndTests/Clients/typescript"],
-        "go": ["Tests/Whole/EndToEndTests/Clients/go"], "apache": ["deploy/guide/clients"],
+        "swift": ["Tests/Libraries"], "ts": ["Tests/Whole/WorldTests/Clients/typescript"],
+        "go": ["Tests/Whole/WorldTests/Clients/go"], "apache": ["deploy/guide/clients"],
     ]
     private static let suffixes = ["swift": ".swift", "ts": ".ts", "go": ".go", "apache": ".conf"]
 
@@ -37,13 +37,9 @@ struct SnippetTests {
         #expect(block.split(separator: "\n").count + 1 <= 15)
     }
 
-    static func blocks(of language: String, in text: String) -> [String] {
+    private static func blocks(of language: String, in text: String) -> [String] {
         text.components(separatedBy: "\n```\(language)\n").dropFirst().map { rest in
             rest.components(separatedBy: "\n```").first ?? ""
         }
-    }
-
-    @Test func aBlockIsFound() {
-        #expect(Self.blocks(of: "ts", in: "a\n```ts\nb\nc\n```\nd\n```go\ne\n```\n```ts\nf\n```") == ["b\nc", "f"])
     }
 }

@@ -48,45 +48,32 @@ package final class InMemoryClientDirectory: ClientDirectory {
         state.withLock { $0.failure = failure }
     }
 
-    package func client(_ id: ClientID) throws(PortError) -> Client? {
-        let (client, failure) = state.withLock { ($0.clients[id], $0.failure) }
-        if let failure { throw failure }
-        return client
+    private func look() throws(PortError) -> State {
+        let seen = state.withLock { $0 }
+        if let failure = seen.failure { throw failure }
+        return seen
     }
 
+    package func client(_ id: ClientID) throws(PortError) -> Client? { try look().clients[id] }
+
     package func credentials(of id: ClientID) throws(PortError) -> ClientCredentials {
-        let (credentials, failure) = state.withLock { ($0.credentials[id], $0.failure) }
-        if let failure { throw failure }
-        return credentials ?? .none
+        try look().credentials[id] ?? ClientCredentials.none
     }
+
+    package func providers(of id: ClientID) throws(PortError) -> Set<Issuer> { try look().providers[id] ?? [] }
 
     package var allowedScopes: Scope {
         get throws(PortError) {
-            let (clients, failure) = state.withLock { ($0.clients.values, $0.failure) }
-            if let failure { throw failure }
-            return Scope(Set(clients.filter(\.isEnabled).flatMap(\.allowedScope.tokens)).sorted())
+            let enabled = try look().clients.values.filter(\.isEnabled)
+            return Scope(Set(enabled.flatMap(\.allowedScope.tokens)).sorted())
         }
-    }
-
-    package func providers(of id: ClientID) throws(PortError) -> Set<Issuer> {
-        let (providers, failure) = state.withLock { ($0.providers[id], $0.failure) }
-        if let failure { throw failure }
-        return providers ?? []
     }
 
     package var suspendedProviders: Set<Issuer> {
-        get throws(PortError) {
-            let (suspended, failure) = state.withLock { ($0.suspended, $0.failure) }
-            if let failure { throw failure }
-            return suspended
-        }
+        get throws(PortError) { try look().suspended }
     }
 
     package var scopesRequiringConsent: Scope {
-        get throws(PortError) {
-            let (scope, failure) = state.withLock { ($0.consent, $0.failure) }
-            if let failure { throw failure }
-            return scope
-        }
+        get throws(PortError) { try look().consent }
     }
 }

@@ -17,7 +17,6 @@ package final class ScriptedCodeRelay: CodeRelay {
         var revocation = RevocationOutcome.revoked
         var holdsRevocations = false
         var waiting: [CheckedContinuation<Void, Never>] = []
-        var arrivals: [(count: Int, CheckedContinuation<Void, Never>)] = []
     }
 
     private let state: Mutex<State>
@@ -51,18 +50,6 @@ package final class ScriptedCodeRelay: CodeRelay {
         return state.withLock { $0.revocation }
     }
 
-    /// Returns when so many codes have come.
-    package func untilAsked(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                guard state.codes.count < count else { return true }
-                state.arrivals.append((count, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
-    }
-
     package func goOn() {
         let waiting = state.withLock { state in
             state.holdsRevocations = false
@@ -76,25 +63,20 @@ package final class ScriptedCodeRelay: CodeRelay {
     ) async throws(CodeRelayError) -> ProviderTokens {
         switch state.withLock({ $0.answer }) {
         case .tokens(let tokens):
-            note(code)
+            state.withLock { $0.codes.append(code) }
             return tokens
         case .failure(let failure):
-            note(code)
+            state.withLock { $0.codes.append(code) }
             throw failure
         case .waits(let tokens):
-            await withCheckedContinuation { note(code, holding: $0) }
+            // In one step, so that a test that sees the code can release the call.
+            await withCheckedContinuation { (held: CheckedContinuation<Void, Never>) in
+                state.withLock { state in
+                    state.codes.append(code)
+                    state.waiting.append(held)
+                }
+            }
             return tokens
         }
-    }
-
-    /// Records the code before it resumes the waiting tests, so that they can release the held call.
-    private func note(_ code: PresentedCode, holding held: CheckedContinuation<Void, Never>? = nil) {
-        let arrived = state.withLock { state in
-            state.codes.append(code)
-            if let held { state.waiting.append(held) }
-            defer { state.arrivals.removeAll { $0.count <= state.codes.count } }
-            return state.arrivals.filter { $0.count <= state.codes.count }.map(\.1)
-        }
-        for continuation in arrived { continuation.resume() }
     }
 }

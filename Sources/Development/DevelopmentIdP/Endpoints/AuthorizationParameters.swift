@@ -62,12 +62,17 @@ struct AuthorizationParameters {
             maximumAge = nil
         }
         loginHint = parameters["login_hint"] ?? ""
+        let expired = (parameters["issue_expired"] ?? "").split(separator: " ")
+            .map { AuthorizationRequest.Expirable(rawValue: String($0)) }
+        guard !expired.contains(nil) else {
+            throw refuse(.invalidRequest, "issue_expired is access_token, refresh_token or both")
+        }
         request = AuthorizationRequest(
             clientID: client.id, redirectURI: redirectURI, scope: scope.filter(provider.supportedScopes.contains),
             state: state, nonce: parameters["nonce"], challenge: challenge,
             contextClass: (parameters["acr_values"] ?? "").split(separator: " ")
                 .compactMap { Authentication.ContextClass(rawValue: String($0)) }.first,
-            promptsConsent: prompts.contains("consent"))
+            promptsConsent: prompts.contains("consent"), issuesExpired: Set(expired.compactMap { $0 }))
     }
 
     /// Whether `session` spares the user another login.

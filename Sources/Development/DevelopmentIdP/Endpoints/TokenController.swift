@@ -42,8 +42,9 @@ struct TokenController: Sendable {
             verifier: form[Parameter.codeVerifier] ?? "", device: try device(form))
         let now = provider.now()
         do throws(GrantRefusal) {
-            let (grant, nonce) = try await provider.state.redeem(redemption, at: now)
-            return await answer(grant, scope: grant.scope, nonce: nonce, form, at: now)
+            let (grant, request) = try await provider.state.redeem(redemption, at: now)
+            let age = request.issuesExpired.contains(.accessToken) ? provider.configuration.lifetimes.accessToken : 0
+            return await answer(grant, scope: grant.scope, nonce: request.nonce, form, at: now, accessTokenAge: age)
         } catch {
             throw TokenError(.invalidGrant, "the code cannot be used")
         }
@@ -80,12 +81,15 @@ struct TokenController: Sendable {
     }
 
     private func answer(
-        _ grant: Grant, scope: [String], nonce: String?, _ form: FormParameters, at now: Int64
+        _ grant: Grant, scope: [String], nonce: String?, _ form: FormParameters, at now: Int64,
+        accessTokenAge: Int64 = 0
     ) async -> Response {
         guard let user = provider.users.user(subject: grant.subject),
-            let access = try? AccessToken(grant: grant, user: user, scope: scope, issuedAt: now).signed(by: provider)
+            let access = try? AccessToken(grant: grant, user: user, scope: scope, issuedAt: now - accessTokenAge)
+                .signed(by: provider)
         else { return TokenError(.serverError, "signing failed").response }
-        let refresh = await provider.state.issueTokens(access, under: grant, scope: scope, at: now)
+        let refresh = await provider.state.issueTokens(
+            access, under: grant, scope: scope, issuedAt: now - accessTokenAge)
         // The scope was filtered when it was granted: device_sso is in it only where this provider knows Native SSO.
         let deviceSecret =
             grant.scope.contains("device_sso")

@@ -12,4 +12,12 @@ struct AuthorizationRequest: Sendable {
     let contextClass: Authentication.ContextClass?
     /// `prompt=consent`: the user is asked even if the answer is known.
     let promptsConsent: Bool
+    /// `issue_expired`, which no other provider has: what comes of this request is over as soon as it is issued, so that an app
+    /// can be tried with it at once. Refreshed tokens last as always.
+    let issuesExpired: Set<Expirable>
+
+    enum Expirable: String {
+        case accessToken = "access_token"
+        case refreshToken = "refresh_token"
+    }
 }

@@ -13,7 +13,9 @@ extension ProviderState {
 
     /// Redeems a code: one attempt each, right or wrong. A second attempt takes back what came of the first
     /// (RFC 6749 §4.1.2).
-    func redeem(_ redemption: CodeRedemption, at now: Int64) throws(GrantRefusal) -> (Grant, nonce: String?) {
+    func redeem(
+        _ redemption: CodeRedemption, at now: Int64
+    ) throws(GrantRefusal) -> (Grant, of: AuthorizationRequest) {
         guard var code = codes[redemption.code] else { throw .unknown }
         if case .spent(let grantID) = code.status {
             if let grantID { revoke(grantID: grantID) }
@@ -30,11 +32,11 @@ extension ProviderState {
         let grant = Grant(
             id: RandomToken.make(), clientID: code.request.clientID, subject: code.subject, sid: code.sid,
             authentication: code.authentication, scope: code.request.scope, deviceIDHash: redemption.device?.hash,
-            expiresAt: now + lifetimes.refreshToken)
+            expiresAt: code.request.issuesExpired.contains(.refreshToken) ? now : now + lifetimes.refreshToken)
         grants[grant.id] = grant
         code.status = .spent(grantID: grant.id)
         codes[redemption.code] = code
-        return (grant, code.request.nonce)
+        return (grant, code.request)
     }
 
     /// Spends a refresh token. Reuse of a spent token revokes the grant (RFC 9700 §4.14.2).
@@ -56,9 +58,8 @@ extension ProviderState {
 
     /// Remembers an access token under `grant`, and makes the refresh token that goes with it: only if the user's absence was
     /// granted, as `offline_access` (OpenID Connect Core §11).
-    func issueTokens(_ access: String, under grant: Grant, scope: [String], at now: Int64) -> String? {
-        forgetExpired(at: now)
-        accessTokens[access] = AccessToken(grantID: grant.id, scope: scope, expiresAt: now + lifetimes.accessToken)
+    func issueTokens(_ access: String, under grant: Grant, scope: [String], issuedAt: Int64) -> String? {
+        accessTokens[access] = AccessToken(grantID: grant.id, scope: scope, expiresAt: issuedAt + lifetimes.accessToken)
         guard grant.scope.contains("offline_access") else { return nil }
         let refresh = RandomToken.make()
         refreshTokens[refresh] = RefreshToken(grantID: grant.id)

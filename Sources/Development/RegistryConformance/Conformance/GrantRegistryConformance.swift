@@ -64,13 +64,4 @@ extension RegistryCounts {
             devices: a.devices - b.devices, auditRows: a.auditRows - b.auditRows,
             usedProofs: a.usedProofs - b.usedProofs)
     }
-
-    static func growth(
-        sessions: Int = 0, grants: Int = 0, liveGrants: Int = 0, devices: Int = 0, auditRows: Int = 0,
-        usedProofs: Int = 0
-    ) -> RegistryCounts {
-        RegistryCounts(
-            sessions: sessions, grants: grants, liveGrants: liveGrants, devices: devices, auditRows: auditRows,
-            usedProofs: usedProofs)
-    }
 }

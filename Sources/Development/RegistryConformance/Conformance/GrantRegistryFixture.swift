@@ -1,14 +1,7 @@
 package import NativeSSO
 
-/// A registry under test. A check can insert and read its rows.
-///
-/// Checks use names of their own, so several may follow one another on one registry; they must not run at the same
-/// time, since each counts rows.
-package protocol GrantRegistryFixture: Sendable {
-    var registry: any GrantRegistry { get }
-    /// The hand-offs of the same rows.
-    var handoffs: any HandoffRegistry { get }
-
+/// Takes the rows that a scenario begins with.
+package protocol RowStore: Sendable {
     /// Registers a client, or replaces the one of that id.
     func put(client: ClientID, isEnabled: Bool) async throws
 
@@ -33,15 +26,35 @@ package protocol GrantRegistryFixture: Sendable {
 
     /// The same of an assertion.
     func put(_ used: AssertionID) async throws
+}
+
+/// A registry under test. A check can insert and read its rows.
+///
+/// Checks use names of their own, so several may follow one another on one registry; they must not run at the same
+/// time, since each counts rows.
+package protocol GrantRegistryFixture: RowStore {
+    var registry: any GrantRegistry { get }
+    /// The hand-offs of the same rows.
+    var handoffs: any HandoffRegistry { get }
 
     /// Ends a live session now, as a logout does; returns when that can no longer be lost.
     func endSession(_ id: UniqueID) async throws
-
-    /// Lets the life of every code of a hand-off pass.
-    func passHandoffLife() async throws
 
     func counts() async throws -> RegistryCounts
 
     /// Changes whenever any row changes that is not of the audit and no used proof.
     func digestOfState() async throws -> String
+}
+
+/// A scenario that needs rows in a registry.
+package protocol StoredScenario: Sendable {
+    /// Puts the rows there.
+    func put(into fixture: any RowStore) async throws
+}
+
+extension StoredScenario {
+    package func placed(in fixture: any RowStore) async throws -> Self {
+        try await put(into: fixture)
+        return self
+    }
 }

@@ -6,8 +6,7 @@ import Testing
 extension GrantRegistryConformance {
     static let nameChecks = [
         GrantRegistryCheck("name: after an idle end, a later iat") { fixture in
-            var scenario = try ExchangeScenario.firstSight()
-            scenario.session = try scenario.row(login: scenario.login)
+            var scenario = try ExchangeScenario.named()
             scenario.session?.lastUsed = scenario.lifetimes.sessionIdle
             try await scenario.put(into: fixture)
             let idle = try await scenario.refused(.sessionIdle, on: fixture)
@@ -15,8 +14,7 @@ extension GrantRegistryConformance {
             try await expectRoom(for: scenario, from: end, of: idle, byIssue, on: fixture)
         },
         GrantRegistryCheck("name: after the absolute lifetime, a later auth_time") { fixture in
-            var scenario = try ExchangeScenario.firstSight()
-            scenario.session = try scenario.row(login: scenario.login)
+            var scenario = try ExchangeScenario.named()
             scenario.session?.expiresIn = 0
             try await scenario.put(into: fixture)
             scenario.issuedAt = ExchangeScenario.farFuture
@@ -24,25 +22,22 @@ extension GrantRegistryConformance {
             try await expectRoom(for: scenario, from: expired.expiresAt, of: expired, byLogin, on: fixture)
         },
         GrantRegistryCheck("name: after the absolute lifetime of a session without auth_time, a later iat") { fixture in
-            var scenario = try ExchangeScenario.firstSight()
-            scenario.session = try scenario.row(login: Login())
+            var scenario = try ExchangeScenario.named()
+            scenario.session?.login = Login()
             scenario.session?.expiresIn = 0
             try await scenario.put(into: fixture)
             let expired = try await scenario.refused(.sessionExpired, on: fixture)
             try await expectRoom(for: scenario, from: expired.expiresAt, of: expired, byIssue, on: fixture)
         },
         GrantRegistryCheck("name: after an operator's end, a later auth_time") { fixture in
-            var scenario = try ExchangeScenario.firstSight()
-            scenario.session = try scenario.row(login: scenario.login)
-            try await scenario.put(into: fixture)
+            var scenario = try await ExchangeScenario.named().placed(in: fixture)
             try await fixture.endSession(try #require(scenario.session).id)
             scenario.issuedAt = ExchangeScenario.farFuture
             let ended = try await scenario.refused(.sessionEnded, on: fixture)
             try await expectRoom(for: scenario, from: try #require(ended.endedAt), of: ended, byLogin, on: fixture)
         },
         GrantRegistryCheck("name: after an end with which the same login may return, a later iat") { fixture in
-            var scenario = try ExchangeScenario.firstSight()
-            scenario.session = try scenario.row(login: scenario.login)
+            var scenario = try ExchangeScenario.named()
             scenario.session?.isEnded = true
             scenario.session?.iatAfter = scenario.now
             try await scenario.put(into: fixture)
@@ -63,8 +58,7 @@ extension GrantRegistryConformance {
                 { $0.policy = IssuerPolicy(issuer: $0.issuer, profiles: $0.policy.profiles) },
                 { $0.isKeyCurrent = false }, { $0.expiresAt = $0.now },
             ] as [@Sendable (inout ExchangeScenario) -> Void] {
-                var scenario = try ExchangeScenario.firstSight()
-                scenario.session = try scenario.row(login: scenario.login)
+                var scenario = try ExchangeScenario.named()
                 scenario.session?.lastUsed = scenario.lifetimes.sessionIdle
                 scenario.issuedAt = ExchangeScenario.farFuture
                 spoil(&scenario)
@@ -73,8 +67,7 @@ extension GrantRegistryConformance {
             }
         },
         GrantRegistryCheck("name: 8 apps begin one session under it") { fixture in
-            var scenario = try ExchangeScenario.firstSight()
-            scenario.session = try scenario.row(login: scenario.login)
+            var scenario = try ExchangeScenario.named()
             scenario.session?.lastUsed = scenario.lifetimes.sessionIdle
             scenario.issuedAt = ExchangeScenario.farFuture
             try await scenario.put(into: fixture)
@@ -84,7 +77,7 @@ extension GrantRegistryConformance {
             let (attempts, growth) = try await fixture.counting {
                 try await atOnce(8) { try await siblings[$0].attempt(on: fixture.registry) }
             }
-            #expect(growth == .growth(sessions: 1, grants: 8, liveGrants: 8, auditRows: 9))
+            #expect(growth == .init(sessions: 1, grants: 8, liveGrants: 8, auditRows: 9))
             #expect(attempts.allSatisfy { $0.grant?.generation == 1 })
         },
     ]
@@ -105,7 +98,7 @@ extension GrantRegistryConformance {
         let refused = try await fixture.writingNothing { try await early.attempt(on: fixture.registry) }
         #expect(refused.grant == nil && refused.facts.session?.id == dead.id)
         let (first, growth) = try await fixture.counting { try await late.attempt(on: fixture.registry) }
-        #expect(growth == .growth(sessions: 1, grants: 1, liveGrants: 1, auditRows: dead.endedAt == nil ? 2 : 1))
+        #expect(growth == .init(sessions: 1, grants: 1, liveGrants: 1, auditRows: dead.endedAt == nil ? 2 : 1))
         let session = try #require(first.facts.session)
         #expect(first.grant?.generation == 1 && session.id != dead.id && session.subject == scenario.subject)
         let again = try await fixture.writingNothing { try await early.attempt(on: fixture.registry) }
@@ -119,13 +112,14 @@ extension GrantRegistryConformance {
 }
 
 extension ExchangeScenario {
-    /// A session of the name that began with `login`.
-    fileprivate func row(login: Login) throws -> SessionRow {
-        var row = SessionRow(
-            id: .random(), issuer: issuer, sid: sessionID, subject: subject, sourceClient: source,
-            device: try digest(), expiresIn: .days(30))
-        row.login = login
-        return row
+    /// A first sight under the name of a session that is there already.
+    fileprivate static func named() throws -> ExchangeScenario {
+        var scenario = try ExchangeScenario.firstSight()
+        scenario.session = try ExchangeScenario.tombstone(of: scenario)
+        scenario.session?.isEnded = false
+        scenario.session?.subject = scenario.subject
+        scenario.session?.login = scenario.login
+        return scenario
     }
 
     fileprivate func refused(

@@ -5,8 +5,7 @@ import Testing
 extension GrantRegistryConformance {
     static let raceChecks = [
         GrantRegistryCheck("race: one of 40 refreshes with one token advances, and all get one successor") { fixture in
-            let scenario = try RefreshScenario()
-            try await scenario.put(into: fixture)
+            let scenario = try await RefreshScenario().placed(in: fixture)
             let attempts = try await atOnce(40) { try await scenario.attempt(on: fixture.registry) }
             #expect(attempts.count { $0.success == .advanced } == 1)
             #expect(attempts.count { $0.success == .redelivered } == 39)
@@ -21,15 +20,14 @@ extension GrantRegistryConformance {
             }
             #expect(attempts.count { $0.facts.effect == .revoked } == 1)
             #expect(attempts.count { $0.refusal == .grantRevoked } == 7)
-            #expect(growth == .growth(liveGrants: -1, auditRows: 1))
+            #expect(growth == .init(liveGrants: -1, auditRows: 1))
         },
         GrantRegistryCheck("race: 8 first sights by one app create one session and one family") { fixture in
-            let scenario = try ExchangeScenario.firstSight()
-            try await scenario.put(into: fixture)
+            let scenario = try await ExchangeScenario.firstSight().placed(in: fixture)
             let (attempts, growth) = try await fixture.counting {
                 try await atOnce(8) { try await scenario.attempt(on: fixture.registry) }
             }
-            #expect(growth == .growth(sessions: 1, grants: 1, liveGrants: 1, auditRows: 8))
+            #expect(growth == .init(sessions: 1, grants: 1, liveGrants: 1, auditRows: 8))
             #expect(Set(attempts.map { $0.facts.session?.id }).count == 1)
             #expect(Set(attempts.map { $0.grant?.id }).count == 1)
             #expect(attempts.allSatisfy { $0.grant?.generation == 1 }, "each has an answer that goes on")
@@ -41,43 +39,11 @@ extension GrantRegistryConformance {
             let (attempts, growth) = try await fixture.counting {
                 try await atOnce(8) { try await siblings[$0].attempt(on: fixture.registry) }
             }
-            #expect(growth == .growth(sessions: 1, grants: 8, liveGrants: 8, auditRows: 8))
+            #expect(growth == .init(sessions: 1, grants: 8, liveGrants: 8, auditRows: 8))
             #expect(attempts.allSatisfy { $0.grant?.generation == 1 })
         },
-        GrantRegistryCheck("race: a refresh and the end of its session") { fixture in
-            for _ in 0..<10 {
-                var scenario = try RefreshScenario()
-                try await scenario.put(into: fixture)
-                let session = try #require(scenario.exchange.session).id
-                async let end: Void = fixture.endSession(session)
-                let attempts = try await atOnce(4) { [scenario] in try await scenario.attempt(on: fixture.registry) }
-                try await end
-                #expect(attempts.allSatisfy { $0.success != nil || $0.refusal == .sessionEnded })
-                #expect(attempts.count { $0.facts.effect == .advanced } <= 1)
-                if attempts.contains(where: { $0.facts.effect == .advanced }) { scenario.generation = 6 }
-                let dead = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
-                #expect(dead.refusal == .sessionEnded)
-            }
-        },
-        GrantRegistryCheck("race: an exchange and the end of its session") { fixture in
-            for _ in 0..<10 {
-                let scenario = try ExchangeScenario()
-                try await scenario.put(into: fixture)
-                let session = try #require(scenario.session).id
-                async let end: Void = fixture.endSession(session)
-                let attempts = try await atOnce(4) { try await scenario.attempt(on: fixture.registry) }
-                try await end
-                #expect(attempts.allSatisfy { $0.grant != nil || $0.refusal == .sessionEnded })
-                for grant in attempts.compactMap(\.grant) {
-                    let refresh = try await scenario.refresh(grant).attempt(on: fixture.registry)
-                    #expect(refresh.success == nil)
-                }
-                #expect(try await scenario.attempt(on: fixture.registry).refusal == .sessionEnded)
-            }
-        },
         GrantRegistryCheck("race: exchanges and refreshes of one grant never disagree with the rules") { fixture in
-            let scenario = try RefreshScenario()
-            try await scenario.put(into: fixture)
+            let scenario = try await RefreshScenario().placed(in: fixture)
             async let exchanges = atOnce(10) { try await scenario.exchange.attempt(on: fixture.registry) }
             let refreshes = try await atOnce(10) { try await scenario.attempt(on: fixture.registry) }
             #expect(try await exchanges.allSatisfy { $0.defect == nil && $0.refusal == nil })

@@ -30,63 +30,12 @@ extension GrantRegistryConformance {
                 },
             ]
         } + [
-            GrantRegistryCheck("refresh refused, family revoked: spent, after the grace period") { fixture in
-                var scenario = try RefreshScenario()
-                scenario.lose(scenario.grace)
-                try await expectRevocation(.late, of: scenario, on: fixture)
-            },
-            GrantRegistryCheck("refresh refused, family revoked: older than the previous token") {
-                fixture in
-                var scenario = try RefreshScenario()
-                scenario.grant?.rotated = 0
-                scenario.spoil(for: .replayed)
-                try await expectRevocation(.replayed, of: scenario, on: fixture)
-            },
-            GrantRegistryCheck("refresh refused, family revoked: redelivery to another client") { fixture in
-                var scenario = try RefreshScenario()
-                scenario.lose(0)
-                scenario.spoil(for: .foreignClient)
-                try await expectRevocation(.foreignClient, of: scenario, on: fixture)
-            },
-            GrantRegistryCheck("refresh refused, family revoked: misuse in an ended session") {
-                fixture in
+            GrantRegistryCheck("refresh refused, family revoked: misuse in an ended session") { fixture in
                 var scenario = try RefreshScenario()
                 scenario.spoil(for: .sessionEnded)
                 scenario.spoil(for: .replayed)
                 try await expectRevocation(.replayed, of: scenario, on: fixture)
-            },
-            GrantRegistryCheck("refresh refused: the source client has left the group") { fixture in
-                let scenario = try RefreshScenario()
-                try await scenario.put(into: fixture)
-                try await fixture.removeMember(scenario.exchange.source, at: scenario.exchange.issuer)
-                let attempt = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
-                #expect(attempt.refusal == .sharingEnded)
-            },
-            GrantRegistryCheck("refresh refused: the ceiling allows no scope of the grant") { fixture in
-                var scenario = try RefreshScenario()
-                scenario.exchange.targetMember = Membership(
-                    group: scenario.exchange.group, role: .target, scopeCeiling: Scope(["email"]))
-                try await expect(.scopeEmpty, of: scenario, on: fixture)
-            },
-            GrantRegistryCheck("refresh refused: the ceiling no longer allows the requested scope") { fixture in
-                var scenario = try RefreshScenario()
-                scenario.scope = ExchangeScenario.scope
-                scenario.exchange.targetMember = Membership(
-                    group: scenario.exchange.group, role: .target, scopeCeiling: Scope(["openid"]))
-                try await expect(.scopeExceedsGrant, of: scenario, on: fixture)
-            },
-            GrantRegistryCheck("refresh refused: the direction is no longer allowed") { fixture in
-                for role in [Membership.Role.source, .target] {
-                    var scenario = try RefreshScenario()
-                    let group = scenario.exchange.group
-                    if role == .source {
-                        scenario.exchange.targetMember = Membership(group: group, role: role)
-                    } else {
-                        scenario.exchange.sourceMember = Membership(group: group, role: role)
-                    }
-                    try await expect(.sharingEnded, of: scenario, on: fixture)
-                }
-            },
+            }
         ]
 
     static func expect(
@@ -94,9 +43,7 @@ extension GrantRegistryConformance {
     ) async throws {
         try await scenario.put(into: fixture)
         let attempt = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
-        #expect(attempt.refusal == refusal)
-        #expect(attempt.facts.effect == .none)
-        #expect(attempt.defect == nil)
+        #expect(attempt.refusal == refusal && attempt.facts.effect == .none && attempt.defect == nil)
     }
 
     /// The grant is revoked once, with one audit row, and the rightful holder cannot use it either.
@@ -105,11 +52,9 @@ extension GrantRegistryConformance {
     ) async throws {
         try await scenario.put(into: fixture)
         let (attempt, growth) = try await fixture.counting { try await scenario.attempt(on: fixture.registry) }
-        #expect(attempt.refusal == refusal)
-        #expect(attempt.facts.effect == .revoked)
-        #expect(attempt.defect == nil)
+        #expect(attempt.refusal == refusal && attempt.facts.effect == .revoked && attempt.defect == nil)
         #expect(attempt.facts.grant?.revokedAt == nil, "the facts are those before this call")
-        #expect(growth == .growth(liveGrants: -1, auditRows: 1, usedProofs: scenario.proof == nil ? 0 : 1))
+        #expect(growth == .init(liveGrants: -1, auditRows: 1, usedProofs: scenario.proof == nil ? 0 : 1))
 
         var owner = scenario
         owner.client = scenario.exchange.client

@@ -118,7 +118,10 @@ package struct RegistryCounts: Sendable, Hashable {
     package var auditRows: Int
     package var usedProofs: Int
 
-    package init(sessions: Int, grants: Int, liveGrants: Int, devices: Int, auditRows: Int, usedProofs: Int) {
+    package init(
+        sessions: Int = 0, grants: Int = 0, liveGrants: Int = 0, devices: Int = 0, auditRows: Int = 0,
+        usedProofs: Int = 0
+    ) {
         self.sessions = sessions
         self.grants = grants
         self.liveGrants = liveGrants

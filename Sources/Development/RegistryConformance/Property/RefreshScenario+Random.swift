@@ -47,5 +47,6 @@ extension RefreshScenario {
                 id: ClientID(validated: "thief-\(exchange.group)"), allowedScope: client.allowedScope,
                 defaultScope: client.defaultScope, audiences: client.audiences, proofPolicy: client.proofPolicy)
         }
+        if randomness.oneIn(6) { grant?.login = Login() }
     }
 }

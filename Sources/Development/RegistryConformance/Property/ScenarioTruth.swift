@@ -8,8 +8,7 @@ extension ExchangeScenario {
     func expectTruth(_ facts: AdmissionFacts, _ note: Comment) {
         #expect(facts.clientIsEnabled == clientIsEnabled, note)
         // What a source may have at most is of no concern here, and need not be read.
-        #expect(facts.source?.group == sourceMember?.group, note)
-        #expect(facts.source?.role == sourceMember?.role, note)
+        #expect(facts.source?.group == sourceMember?.group && facts.source?.role == sourceMember?.role, note)
         #expect(facts.target == targetMember, note)
         #expect(facts.deviceIsBlocked == (deviceIsBlocked ?? false), note)
         #expect(facts.boundKey == (client.isKnownByKey ? pinnedKey : nil), note)
@@ -26,8 +25,7 @@ extension ExchangeScenario {
             if !session.isEnded { #expect(facts.session?.authTimeAfter == session.authTimeAfter, note) }
         } else if let session {
             // Another began under the name of a dead one.
-            #expect(!accountIsDisabled, note)
-            #expect(facts.session?.subject == subject && facts.session?.endedAt == nil, note)
+            #expect(!accountIsDisabled && facts.session?.subject == subject && facts.session?.endedAt == nil, note)
             #expect(session.isEnded || session.expiresIn.count <= 0 || session.lastUsed >= lifetimes.sessionIdle, note)
         } else {
             #expect((facts.session == nil) == (facts.grant == nil), note)
@@ -45,29 +43,23 @@ extension RefreshScenario {
             #expect((grant == nil) == (facts.grant == nil), note)
             return
         }
-        #expect(family.client == grant.client, note)
-        #expect(family.generation == grant.generation, note)
+        #expect(family.client == grant.client && family.generation == grant.generation, note)
         #expect(family.exchangedGeneration == grant.exchangedGeneration, note)
         #expect(family.wasSpent == grant.spent.contains { $0.contains(generation) }, note)
         #expect(family.cameLate == (grant.isRevoked && grant.cameLate), note)
         #expect((family.revokedAt != nil) == grant.isRevoked, note)
         #expect(isAbout(facts.now.since(family.rotatedAt), grant.rotated), note)
         #expect(isAbout(family.expiresAt.since(facts.now), grant.expiresIn), note)
-        #expect(family.scope.tokens == grant.scope.tokens, note)
-        #expect(family.audiences == grant.audiences, note)
-        #expect(family.login == grant.login, note)
-        #expect(family.claims == grant.claims, note)
-        #expect(family.key == grant.key, note)
-        #expect(family.keylessBefore == grant.keylessBefore, note)
-        #expect(family.clientIsEnabled == exchange.clientIsEnabled, note)
+        #expect(family.scope.tokens == grant.scope.tokens && family.audiences == grant.audiences, note)
+        #expect(family.login == grant.login && family.claims == grant.claims && family.key == grant.key, note)
+        #expect(family.keylessBefore == grant.keylessBefore && family.clientIsEnabled == exchange.clientIsEnabled, note)
         #expect(family.deviceIsBlocked == (exchange.deviceIsBlocked ?? false), note)
         let source = exchange.sourceMember
         let target = exchange.targetMember
         let shares =
             source != nil && target != nil && source?.group == target?.group && source?.role != .target
             && target?.role != .source
-        #expect(family.sharesLogin == shares, note)
-        #expect(family.scopeCeiling == target?.scopeCeiling, note)
+        #expect(family.sharesLogin == shares && family.scopeCeiling == target?.scopeCeiling, note)
         exchange.session?.expectTruth(family.session, at: facts.now, note)
     }
 }
@@ -78,11 +70,8 @@ extension SessionRow {
             Issue.record("the session is missing")
             return
         }
-        #expect(facts.id == id, note)
-        #expect(facts.subject == subject, note)
-        #expect((facts.endedAt != nil) == isEnded, note)
-        #expect(isAbout(facts.expiresAt.since(now), expiresIn), note)
-        #expect(isAbout(now.since(facts.lastUsedAt), lastUsed), note)
+        #expect(facts.id == id && facts.subject == subject && (facts.endedAt != nil) == isEnded, note)
+        #expect(isAbout(facts.expiresAt.since(now), expiresIn) && isAbout(now.since(facts.lastUsedAt), lastUsed), note)
     }
 }
 

@@ -9,7 +9,7 @@ import Testing
 ///
 /// The names are new in each scenario, so many scenarios fit into one registry. Times of the id_token are by the
 /// broker's clock ``now``; those of the rows are relative to the registry's own.
-package struct ExchangeScenario: Sendable {
+package struct ExchangeScenario: StoredScenario {
     package var now = FixedClock().now
 
     package var issuer: Issuer
@@ -107,8 +107,7 @@ package struct ExchangeScenario: Sendable {
             device: device, scope: scope, proof: proof, assertion: assertion)
     }
 
-    /// Puts the rows there.
-    package func put(into fixture: any GrantRegistryFixture) async throws {
+    package func put(into fixture: any RowStore) async throws {
         try await fixture.put(client: source, isEnabled: true)
         try await fixture.put(client: target, isEnabled: clientIsEnabled)
         if let sourceMember {

@@ -4,7 +4,7 @@ import Testing
 
 /// An app hands a login to a web app: all that it depends on, at first such that it succeeds. A test changes the one thing
 /// that it is about.
-package struct HandoffScenario: Sendable {
+package struct HandoffScenario: StoredScenario {
     /// App 2 of it asks for the code. The scope is the one that it asks for.
     package var exchange: ExchangeScenario
     package var web: Client
@@ -25,13 +25,12 @@ package struct HandoffScenario: Sendable {
         code = HandoffDigest(octets: (0..<32).map { _ in .random(in: .min ... .max) })
     }
 
-    /// Puts the rows there.
-    package func put(into fixture: any GrantRegistryFixture) async throws {
+    package func put(into fixture: any RowStore) async throws {
         try await exchange.put(into: fixture)
         try await putWebApp(into: fixture)
     }
 
-    package func putWebApp(into fixture: any GrantRegistryFixture) async throws {
+    package func putWebApp(into fixture: any RowStore) async throws {
         try await fixture.put(client: web.id, isEnabled: webIsEnabled)
         if let webMember {
             try await fixture.put(MemberRow(issuer: exchange.issuer, client: web.id, membership: webMember))

@@ -3,7 +3,7 @@ package import NativeSSO
 import Testing
 
 /// A target client refreshes: all inputs of the refresh. The initial values make it succeed.
-package struct RefreshScenario: Sendable {
+package struct RefreshScenario: StoredScenario {
     /// The rows of clients, group, session and device.
     package var exchange: ExchangeScenario
     /// `nil`: the registry holds no such grant.
@@ -46,8 +46,7 @@ package struct RefreshScenario: Sendable {
     /// By how long a lost answer may be asked for again.
     package var grace: Seconds { exchange.lifetimes.unboundRefreshGrace }
 
-    /// Puts the rows there.
-    package func put(into fixture: any GrantRegistryFixture) async throws {
+    package func put(into fixture: any RowStore) async throws {
         try await exchange.put(into: fixture)
         try await fixture.put(client: client.id, isEnabled: exchange.clientIsEnabled)
         if let grant { try await fixture.put(grant) }

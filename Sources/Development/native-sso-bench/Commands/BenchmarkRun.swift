@@ -29,7 +29,7 @@ struct BenchmarkRun {
     static func perform(_ options: LoadOptions, _ measure: (inout BenchmarkRun) async throws -> Void) async throws {
         let start = ProcessClock.monotonic
         let directory = try WorkingDirectory(named: "native-sso-bench", in: options.directory)
-        let machine = try Machine(directory: directory.path)
+        let machine = Machine()
         say("starting PostgreSQL in \(directory.path)")
         let cluster = try await BenchmarkCluster(in: directory)
         let report = try await ending {
@@ -84,11 +84,6 @@ struct BenchmarkRun {
         add(Section("start", figures: [figure]))
     }
 
-    mutating func database(callers: [Int]) async throws {
-        let run = DatabaseRun(installation: try await installation(), options: options, callerCounts: callers)
-        add(try await run.section())
-    }
-
     /// Exchanges and refreshes: rounds of all kinds over all numbers of connections, one pair of algorithms after the other.
     mutating func requests(
         _ requests: RequestOptions, kinds: Set<RequestKind>
@@ -135,7 +130,7 @@ struct BenchmarkRun {
             say("requests: \(name), round \(round)")
             for index in figures.indices {
                 try await run.round(
-                    figures[index].kind, connections: figures[index].connections, LoadLimit(seconds: options.seconds),
+                    figures[index].kind, connections: figures[index].connections, seconds: options.seconds,
                     into: &figures[index].figure)
             }
         }

@@ -7,14 +7,13 @@ import ArgumentParser
         commandName: "native-sso-bench", abstract: "Figures of the broker on this machine.",
         discussion: """
             Starts a PostgreSQL of its own and brokers on it, loads them, and stops everything. One JSON document on \
-            standard output, tables on standard error. Without a subcommand: start, database, exchange, refresh and scale, \
-            in some minutes.
+            standard output, tables on standard error. Without a subcommand: start, exchange, refresh and scale, in some \
+            minutes.
             """,
         subcommands: [
-            AllCommand.self, StartCommand.self, DatabaseCommand.self, ExchangeCommand.self, RefreshCommand.self,
-            ScaleCommand.self, ConnectionsCommand.self, LogoutCommand.self, SoakCommand.self, FailoverCommand.self,
-            VerifierCommand.self, KeysCommand.self, FuzzCommand.self,
-            RegistryFileBenchmark.self, RacesCommand.self, TimingCommand.self, TableCommand.self, PlotCommand.self,
+            AllCommand.self, ExchangeCommand.self, RefreshCommand.self, ScaleCommand.self, ConnectionsCommand.self,
+            SoakCommand.self, TimingCommand.self, RacesCommand.self, FuzzCommand.self, TableCommand.self,
+            PlotCommand.self,
         ],
         defaultSubcommand: AllCommand.self)
 }

@@ -1,43 +1,16 @@
 import ArgumentParser
 
 struct AllCommand: MeasuringCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "all",
-        abstract: "Everything below but connections, logout, failover, soak, verifier, keys, fuzz, races and timing.")
+    static let configuration = CommandConfiguration(commandName: "all", abstract: "start, exchange, refresh and scale.")
 
     @OptionGroup var options: LoadOptions
     @OptionGroup var requests: RequestOptions
-    @OptionGroup var database: DatabaseOptions
     @OptionGroup var scale: ScaleOptions
 
     func measure(_ run: inout BenchmarkRun) async throws {
         try await run.start()
-        try await run.database(callers: database.counts)
         try await run.requests(requests, kinds: Set(RequestKind.allCases))
         try await run.scale(scale.all, connections: 64)
-    }
-}
-
-struct StartCommand: MeasuringCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "start", abstract: "Time from the start of a broker until it is ready, and its memory then.")
-
-    @OptionGroup var options: LoadOptions
-
-    func measure(_ run: inout BenchmarkRun) async throws {
-        try await run.start()
-    }
-}
-
-struct DatabaseCommand: MeasuringCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "database", abstract: "The hot statements alone: our client against pgbench.")
-
-    @OptionGroup var options: LoadOptions
-    @OptionGroup var database: DatabaseOptions
-
-    func measure(_ run: inout BenchmarkRun) async throws {
-        try await run.database(callers: database.counts)
     }
 }
 
@@ -82,46 +55,23 @@ struct ScaleCommand: MeasuringCommand {
     }
 }
 
-struct FailoverCommand: MeasuringCommand {
+struct ConnectionsCommand: MeasuringCommand {
     static let configuration = CommandConfiguration(
-        commandName: "failover", abstract: "Exchanges while the primary database dies and its standby is promoted.",
+        commandName: "connections", abstract: "What idle connections cost of memory, in the clear and with TLS.",
         discussion: """
-            32 callers exchange at a steady rate. Then the primary is killed (SIGKILL) and its synchronous standby is \
-            promoted at once: an operator's own tool adds the time it takes to notice. `plot` draws the report as a time line.
+            The broker's resident memory before them, with them, and without them again, where they never spoke and where each \
+            has exchanged once. If the broker closes one of them, the exit status is 1.
             """)
 
     @OptionGroup var options: LoadOptions
-
-    func measure(_ run: inout BenchmarkRun) async throws {
-        run.add(try await FailoverRun().section())
-    }
-}
-
-struct VerifierCommand: MeasuringCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "verifier", abstract: "What `TokenVerifier` costs an API beside the bare signature check.")
-
-    @OptionGroup var options: LoadOptions
-
-    func measure(_ run: inout BenchmarkRun) async throws {
-        run.add(try await VerifierRun(options: options).section())
-    }
-}
-
-struct RegistryFileBenchmark: MeasuringCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "registry", abstract: "How long `registry plan`, `apply` and `export` take for many clients.")
-
-    @Option(help: "Clients in the file.") var clients = 10_000
-    @OptionGroup var options: LoadOptions
+    @Option(help: "How many.") var idle = 10_000
 
     mutating func validate() throws {
-        guard (1...50_000).contains(clients) else { throw ValidationError("--clients is between 1 and 50000") }
+        guard (1...200_000).contains(idle) else { throw ValidationError("--idle is between 1 and 200000") }
     }
 
     func measure(_ run: inout BenchmarkRun) async throws {
-        let measured = RegistryRun(
-            installation: try await run.installation(), rounds: options.rounds, clients: clients)
+        let measured = ConnectionsRun(installation: try await run.installation(), options: options, idle: idle)
         run.add(try await measured.section())
     }
 }

@@ -59,19 +59,6 @@ struct RequestOptions: ParsableArguments {
     }
 }
 
-struct DatabaseOptions: ParsableArguments {
-    @Option(name: .customLong("callers"), help: "Callers at once; may be repeated. Default: 64.")
-    var callerCounts: [Int] = []
-
-    mutating func validate() throws {
-        guard callerCounts.allSatisfy({ (1...256).contains($0) }) else {
-            throw ValidationError("--callers is between 1 and 256")
-        }
-    }
-
-    var counts: [Int] { callerCounts.isEmpty ? [64] : callerCounts }
-}
-
 struct ScaleOptions: ParsableArguments {
     @Option(
         name: .customLong("sessions"),

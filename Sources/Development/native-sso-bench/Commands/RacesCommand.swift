@@ -25,7 +25,8 @@ struct RaceOptions: ParsableArguments {
     @Option(help: "The same seed chooses the same calls and the same order.") var seed: UInt64 = 1
     @Option(help: "The number of the first interleaving, to run one of an earlier run again.") var first = 0
     @Option(help: "Logins that are raced for at the same time. One repeats an order most faithfully.") var workers = 6
-    @Option(help: "Plants this fault: \(RaceMutant.all.map(\.name).joined(separator: ", ")).") var mutant: String?
+    @Option(help: "Plants this fault; may be repeated: \(RaceMutant.all.map(\.name).joined(separator: ", ")).")
+    var mutant: [String] = []
     @Flag(help: "Plants each fault in turn, and tells after how many interleavings it was found.") var mutants = false
 
     mutating func validate() throws {
@@ -34,14 +35,16 @@ struct RaceOptions: ParsableArguments {
             throw ValidationError(
                 "--interleavings is between 1 and 100000000, so is --first, or 0, and --workers is between 1 and 32")
         }
-        guard mutant == nil || RaceMutant.all.contains(where: { $0.name == mutant }) else {
+        guard mutant.allSatisfy({ name in RaceMutant.all.contains { $0.name == name } }) else {
             throw ValidationError("--mutant is one of \(RaceMutant.all.map(\.name).joined(separator: ", "))")
         }
-        guard mutant == nil || !mutants else { throw ValidationError("--mutant or --mutants, not both") }
+        guard mutant.isEmpty || !mutants else { throw ValidationError("--mutant or --mutants, not both") }
     }
 
     /// What is planted, one after the other; `nil`: nothing.
     var planted: [RaceMutant?] {
-        mutants ? RaceMutant.all : [RaceMutant.all.first { $0.name == mutant }]
+        if mutants { return RaceMutant.all }
+        guard !mutant.isEmpty else { return [nil] }
+        return RaceMutant.all.filter { mutant.contains($0.name) }
     }
 }

@@ -7,8 +7,8 @@ struct PlotCommand: ParsableCommand {
         discussion: """
             deploy/bench exchange > report.json; deploy/bench plot --to deploy/guide/charts < report.json
 
-            Writes throughput.svg, cpu.svg and latency.svg for exchange and refresh, failover.svg for failover, and \
-            soak.svg for soak. Each follows the reader's light or dark mode.
+            Writes throughput.svg, cpu.svg and latency.svg for exchange and refresh, and soak.svg for soak. \
+            Each follows the reader's light or dark mode.
             """)
 
     @Option(help: "The folder for the charts.") var to = "."

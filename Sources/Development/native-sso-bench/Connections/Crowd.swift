@@ -1,39 +1,58 @@
 import BrokerHarness
 import NIOCore
+import NIOPosix
+import NIOSSL
+import NIOTLS
 
 /// Many connections that stay open and say nothing, or nothing after one request each.
-final class Crowd: Sendable {
+struct Crowd {
     private let channels: [any Channel]
-
-    private init(_ channels: [any Channel]) { self.channels = channels }
 
     /// So many are being opened at one time.
     private static let atOnce = 128
+    /// Of one source address: fewer than the broker takes of one, and than there are ports for.
+    private static let perAddress = 200
 
-    /// - Parameter request: What number `n` sends, and is answered with 200; `nil`: nothing.
+    /// - Parameters:
+    ///   - tls: `nil`: in the clear.
+    ///   - request: What number `n` sends, and is answered with 200; `nil`: nothing.
     static func gather(
-        _ count: Int, _ peer: Peer, request: @escaping @Sendable (Int) -> ByteBuffer?
+        _ count: Int, port: UInt16, _ tls: NIOSSLContext?, request: @escaping @Sendable (Int) -> ByteBuffer?
     ) async throws -> Crowd {
         let channels = try await withThrowingTaskGroup(of: [any Channel].self) { group in
             for worker in 0..<min(atOnce, count) {
                 group.addTask {
                     var channels: [any Channel] = []
                     for index in stride(from: worker, to: count, by: atOnce) {
-                        channels.append(try await open(index, peer, request(index)))
+                        channels.append(try await open(index, port, tls, request(index)))
                     }
                     return channels
                 }
             }
             return try await group.reduce(into: []) { $0 += $1 }
         }
-        return Crowd(channels)
+        return Crowd(channels: channels)
     }
 
-    private static func open(_ index: Int, _ peer: Peer, _ request: ByteBuffer?) async throws -> any Channel {
-        let done = peer.eventLoop.makePromise(of: Int?.self)
+    private static func open(
+        _ index: Int, _ port: UInt16, _ tls: NIOSSLContext?, _ request: ByteBuffer?
+    ) async throws -> any Channel {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let done = loop.makePromise(of: Int?.self)
+        let bootstrap = ClientBootstrap(group: loop).connectTimeout(.seconds(20)).channelInitializer { channel in
+            channel.eventLoop.makeCompletedFuture {
+                let pipeline = channel.pipeline.syncOperations
+                if let tls { try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: nil)) }
+                try pipeline.addHandler(OneRequest(request, waitsForTLS: tls != nil, done))
+            }
+        }
         let channel: any Channel
         do {
-            channel = try await peer.open(index) { OneRequest(request, waitsForTLS: $0, done) }.get()
+            // Any of 127.0.0.0/8 may be bound to.
+            let block = index / perAddress
+            let source = "127.\(1 + block / 62_500 % 250).\(block / 250 % 250).\(1 + block % 250)"
+            channel = try await bootstrap.bind(to: try SocketAddress(ipAddress: source, port: 0))
+                .connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: Int(port))).get()
         } catch {
             done.fail(error)
             throw error
@@ -56,12 +75,12 @@ final class Crowd: Sendable {
 }
 
 /// Sends one request, if there is one, and says what the answer's status was; after that whatever comes is dropped.
-private final class OneRequest: OpeningHandler {
+private final class OneRequest: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let request: ByteBuffer?
-    let waitsForTLS: Bool
+    private let waitsForTLS: Bool
     private let done: EventLoopPromise<Int?>
     private var received = ByteBuffer()
     private var isDone = false
@@ -72,7 +91,15 @@ private final class OneRequest: OpeningHandler {
         self.done = done
     }
 
-    func begin(_ context: ChannelHandlerContext) {
+    func channelActive(context: ChannelHandlerContext) {
+        if !waitsForTLS { begin(context) }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case TLSUserEvent.handshakeCompleted = event { begin(context) }
+    }
+
+    private func begin(_ context: ChannelHandlerContext) {
         guard let request else { return end(.success(nil)) }
         context.writeAndFlush(wrapOutboundOut(request), promise: nil)
     }

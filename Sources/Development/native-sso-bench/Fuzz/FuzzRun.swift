@@ -13,7 +13,8 @@ struct FuzzRun {
     func section() async throws -> Section {
         let credentials = try await FuzzMaterial.register(in: installation)
         let codes = FuzzCodes()
-        let provider = try await FuzzProvider(key: installation.key, codes: codes)
+        let provider = try StubIdentityProvider(keys: [installation.key])
+        provider.token { [key = installation.key] in codes.reply(to: $0, by: key) }
         let certificate = try TestCertificate.current()
         let files = try installation.base.write(certificate)
         // Apps bring logins and codes to the broker, too.

@@ -30,7 +30,7 @@ enum FuzzVerdict {
         guard let token = body.string("access_token"), let seconds = body.number("expires_in")?.int64, seconds > 0,
             !body.contains("error"), let name = body.string("token_type")
         else { return "a grant that lacks something" }
-        let isEnrolment = name == "N_A" || token == FuzzProvider.accessToken
+        let isEnrolment = name == "N_A" || token == FuzzCodes.accessToken
         guard let claims = claims(of: isEnrolment ? body.string("id_token") : token) else {
             return "a malformed token"
         }

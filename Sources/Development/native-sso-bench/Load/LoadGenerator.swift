@@ -1,66 +1,78 @@
 import BrokerHarness
 import Glibc
 
-/// When a load ends: at whatever comes first.
-struct LoadLimit {
-    var seconds: Double
-    var requests = Int.max
-}
-
-/// One thread and `poll` over all connections: each has one request under way at any time, the next follows its answer.
+/// One thread and `poll` over all connections: each has one request under way at any time.
 ///
 /// It shares the processors with what it measures, so it does little: requests lie ready before it begins, an answer is looked
 /// at where it lies, and nothing is allocated for either.
 struct LoadGenerator {
-    private static let patience: Int32 = 20_000
+    /// In nanoseconds.
+    private static let patience: Int64 = 20_000_000_000
+
+    private enum State {
+        case idle, busy, done
+    }
 
     let port: UInt16
     let connections: Int
-    var sampling = 64
+    /// Requests each second over all connections. `nil`: each request follows the answer before it.
+    var perSecond: Int?
 
-    /// Runs until the limit or until the workload has nothing left to send; what was sent is always waited for.
-    func run(_ workload: inout some Workload, _ limit: LoadLimit) throws -> LoadResult {
+    /// Runs for so long, or until the workload has nothing left to send; what was sent is always waited for.
+    ///
+    /// With a rate, a request that is late because of the answer before it counts from when it was due.
+    func run(_ workload: inout some Workload, seconds: Double) throws -> LoadResult {
         let peers = try (0..<connections).map { _ in try Connection(port: port) }
-        var result = LoadResult(sampling: sampling, tokenType: workload.tokenType)
+        var result = LoadResult(sampling: 64, tokenType: workload.tokenType)
         let start = ProcessClock.monotonic
-        let end = start + Int64(limit.seconds * 1e9)
-        var remaining = limit.requests
-        var busy = 0
-        for (index, peer) in peers.enumerated() where try Self.send(on: peer, index, &workload, &remaining, end) {
-            busy += 1
-        }
-        var watched = peers.map { peer in
-            pollfd(fd: peer.descriptor, events: Int16(peer.wantsToSend ? POLLIN | POLLOUT : POLLIN), revents: 0)
-        }
-        while busy > 0 {
-            guard poll(&watched, nfds_t(watched.count), Self.patience) > 0 else {
-                throw HTTPFailure.silence
+        let end = start + Int64(seconds * 1e9)
+        let interval = perSecond.map { 1_000_000_000 * Int64(connections) / Int64($0) } ?? 0
+        var due = peers.indices.map { start + interval * Int64($0) / Int64(connections) }
+        var states = peers.map { _ in State.idle }
+        var watched = peers.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+
+        func send(_ index: Int, at instant: Int64) throws {
+            states[index] = .done
+            guard instant < end, try peers[index].begin(at: instant, { workload.next(on: index, into: $0) }) else {
+                return
             }
+            states[index] = .busy
+            watched[index].events = Self.events(of: peers[index])
+        }
+
+        while true {
+            let now = ProcessClock.monotonic
+            var pause = Self.patience
+            for index in peers.indices where states[index] == .idle {
+                if due[index] <= now || due[index] >= end {
+                    try send(index, at: max(due[index], ProcessClock.monotonic))
+                } else {
+                    pause = min(pause, due[index] - now)
+                }
+            }
+            guard states.contains(where: { $0 != .done }) else { break }
+            let count = poll(&watched, nfds_t(watched.count), Int32(pause / 1_000_000 + 1))
+            guard count > 0 || pause < Self.patience else { throw HTTPFailure.silence }
             for index in watched.indices where watched[index].revents != 0 {
                 let peer = peers[index]
                 if peer.wantsToSend { try peer.flush() }
+                watched[index].events = Self.events(of: peer)
                 let began = peer.began ?? 0
-                if let (status, body) = try peer.receive() {
-                    if result.note(status, body, nanoseconds: ProcessClock.monotonic - began) {
-                        workload.answered(body, on: index)
-                    }
-                    if try !Self.send(on: peer, index, &workload, &remaining, end) { busy -= 1 }
+                guard let (status, body) = try peer.receive() else { continue }
+                if result.note(status, body, nanoseconds: ProcessClock.monotonic - began) {
+                    workload.answered(body, on: index)
                 }
-                watched[index].events = Int16(peer.wantsToSend ? POLLIN | POLLOUT : POLLIN)
+                states[index] = .idle
+                let now = ProcessClock.monotonic
+                due[index] = interval == 0 ? now : due[index] + interval
+                if due[index] <= now { try send(index, at: due[index]) }
             }
         }
         result.seconds = Double(ProcessClock.monotonic - start) / 1e9
         return result
     }
 
-    private static func send(
-        on peer: Connection, _ index: Int, _ workload: inout some Workload, _ remaining: inout Int, _ end: Int64
-    ) throws -> Bool {
-        let now = ProcessClock.monotonic
-        guard now < end, remaining > 0, try peer.begin(at: now, { workload.next(on: index, into: $0) }) else {
-            return false
-        }
-        remaining -= 1
-        return true
+    private static func events(of peer: Connection) -> Int16 {
+        Int16(peer.wantsToSend ? POLLIN | POLLOUT : POLLIN)
     }
 }

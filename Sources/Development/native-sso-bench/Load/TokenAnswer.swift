@@ -1,3 +1,5 @@
+import BrokerHarness
+
 /// Looks into the body of an answer without making values of it: the generator must cost little beside what it measures.
 enum TokenAnswer {
     /// Whether it has the members that every answer has. RFC 6749 §5.1, RFC 8693 §2.2.1.

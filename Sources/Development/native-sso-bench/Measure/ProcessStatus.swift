@@ -24,26 +24,13 @@ enum ProcessStatus {
         }
     }
 
-    /// In KiB: `VmRSS`, the resident memory now, or `VmHWM`, its peak.
+    /// In KiB: `VmRSS`, the resident memory, or `RssAnon`, that which is not of files.
     static func kibibytes(_ field: String, of pid: pid_t) throws -> Int64 {
         let path = "/proc/\(pid)/status"
         guard let line = try read(path).split(separator: "\n").first(where: { $0.hasPrefix("\(field):") }),
             let size = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap({ Int64($0) })
         else { throw Unreadable(path: path) }
         return size
-    }
-
-    /// Nanoseconds in which a processor of this machine was not idle, from some beginning. proc_stat(5).
-    static func machineBusy() throws -> Int64 {
-        let line = try read("/proc/stat").prefix { $0 != "\n" }
-        return try busyTicks(ofLine: String(line)) * tick
-    }
-
-    /// User, nice, system, irq, softirq and steal of a line `cpu  …`.
-    static func busyTicks(ofLine line: String) throws -> Int64 {
-        let fields = line.split(separator: " ").dropFirst().compactMap { Int64($0) }
-        guard fields.count >= 8 else { throw Unreadable(path: "/proc/stat") }
-        return [0, 1, 2, 5, 6, 7].reduce(0) { $0 + fields[$1] }
     }
 
     private static var tick: Int64 { 1_000_000_000 / Int64(max(1, sysconf(Int32(_SC_CLK_TCK)))) }
@@ -73,9 +60,6 @@ enum ProcessClock {
         guard clock_getcpuclockid(pid, &clock) == 0, clock_gettime(clock, &time) == 0 else { return nil }
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
-
-    /// Of this process.
-    static var own: Int64 { read(CLOCK_PROCESS_CPUTIME_ID) }
 
     /// Of the thread that asks.
     static var thread: Int64 { read(CLOCK_THREAD_CPUTIME_ID) }

@@ -40,11 +40,8 @@ struct RawCryptography {
     /// Of one request: verifying the signatures of the identity provider and of a proof, where there are any, and signing an
     /// access token.
     func microseconds(verifying: [SignatureAlgorithm], signing: SignatureAlgorithm) -> Double {
-        verifying.reduce(0) { $0 + verification($1) } + (costs[signing]?.sign ?? 0)
+        verifying.reduce(0) { $0 + (costs[$1]?.verify ?? 0) } + (costs[signing]?.sign ?? 0)
     }
-
-    /// Microseconds of one verification; 0 of an algorithm that was not measured.
-    func verification(_ algorithm: SignatureAlgorithm) -> Double { costs[algorithm]?.verify ?? 0 }
 
     /// Reads `openssl speed -mr`: "+F2:2:2048:signs:verifies" is RSA, "+F4:3:256:signs:verifies" ECDSA, both per second.
     static func openSSL(_ output: String) throws -> [SignatureAlgorithm: Cost] {

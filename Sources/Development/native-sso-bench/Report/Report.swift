@@ -25,7 +25,6 @@ struct Report {
                     json.member("processors", Int64(machine.processors))
                     json.member("memory_mib", machine.memoryMiB)
                     json.member("kernel", machine.kernel)
-                    json.decimal("flush_8_kib_us", machine.flush)
                 })
             json.member(
                 "postgresql",
@@ -43,7 +42,7 @@ struct Report {
         let version = postgresql.first { $0.name == "server_version" }?.value ?? ""
         return """
             \(machine.processor), \(machine.processors) processors, Linux \(machine.kernel), PostgreSQL \(version), fsync \
-            \(fsync) (\(machine.flush.rounded(to: 0)) µs); medians of \(options.rounds) rounds
+            \(fsync); medians of \(options.rounds) rounds
 
             """ + sections.map(\.table).joined()
     }

@@ -1,10 +1,10 @@
 import StrictCoding
 
-/// The charts of a report: of `exchange` and `refresh` at several numbers of connections, of `failover` and of `soak`.
+/// The charts of a report: of `exchange` and `refresh` at several numbers of connections, and of `soak`.
 struct ReportCharts {
     struct Unreadable: Error, CustomStringConvertible {
         var description: String {
-            "the report has neither exchange or refresh at two numbers of connections, nor failover, nor soak"
+            "the report has neither exchange or refresh at two numbers of connections, nor soak"
         }
     }
 
@@ -28,9 +28,8 @@ struct ReportCharts {
             }
         }
         kinds.removeAll { Set($0.figures.compactMap { $0.number("connections")?.int64 }).count < 2 }
-        let failover = root?.object("failover").flatMap(Self.failover)
         let soak = root?.object("soak").flatMap(Self.soak)
-        guard !kinds.isEmpty || failover != nil || soak != nil else { throw Unreadable() }
+        guard !kinds.isEmpty || soak != nil else { throw Unreadable() }
 
         func lines(
             _ suffix: String, _ x: (JSONObject) -> Double?, _ y: Metric, isDashed: Bool = false
@@ -69,9 +68,7 @@ struct ReportCharts {
                     lines: lines(", p50", load, .p50) + lines(", p99", load, .p99, isDashed: true))
             ),
         ]
-        charts =
-            (kinds.isEmpty ? [] : requests) + (failover.map { [("failover", $0)] } ?? [])
-            + (soak.map { [("soak", $0)] } ?? [])
+        charts = (kinds.isEmpty ? [] : requests) + (soak.map { [("soak", $0)] } ?? [])
     }
 
     private static func soak(_ section: JSONObject) -> Chart? {
@@ -89,24 +86,6 @@ struct ReportCharts {
                 line("resident", "resident_kib", per: 1024, 0),
                 line("sessions and grants", "table_octets", per: 1_048_576, 1),
             ])
-    }
-
-    private static func failover(_ section: JSONObject) -> Chart? {
-        func number(_ name: String) -> Double? { section.number(name).flatMap { Double($0.text) } }
-        guard let step = number("step_ms"), let killedAt = number("killed_at_ms"),
-            let figure = section.array("figures")?.first?.object, let granted = median(figure, .grantedAfter)
-        else { return nil }
-        func line(_ name: String, _ hue: Int) -> Chart.Line {
-            let counts = section.array(name)?.compactMap { $0.number.flatMap { Double($0.text) } } ?? []
-            return Chart.Line(
-                name: name, points: counts.enumerated().map { (Double($0 + 1) * step / 1000, $1 * 1000 / step) },
-                hue: hue)
-        }
-        return Chart(
-            title: "Failover: primary killed at \((killedAt / 1000).rounded(to: 1)) s, exchanges again "
-                + "\((granted / 1000).rounded(to: 1)) s later",
-            xTitle: "seconds", yTitle: "answers per second", hasLogarithmicX: false,
-            lines: [line("granted", 0), line("unavailable", 1)])
     }
 
     private static func algorithms(_ figure: JSONObject) -> String {

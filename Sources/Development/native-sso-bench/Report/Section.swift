@@ -30,10 +30,10 @@ struct Section: Sendable {
         let metrics = Metric.allCases.filter { metric in figures.contains { $0.spread(metric) != nil } }
         let labels = figures.first?.labels.map(\.name) ?? []
         let failures = ["unavailable", "wrong_answers"].filter { name in figures.contains { $0.count(name) > 0 } }
-        let head = labels + metrics.map(\.title) + failures
+        let head = labels + metrics.map(\.rawValue) + failures
         let rows = figures.map { figure in
             labels.map { name in figure.labels.first { $0.name == name }.map { Self.text($0.value) } ?? "" }
-                + metrics.map { metric in figure.spread(metric).map { $0.median.rounded(to: metric.digits) } ?? "" }
+                + metrics.map { figure.spread($0).map { $0.median.rounded(to: $0.median < 100 ? 2 : 0) } ?? "" }
                 + failures.map { String(figure.count($0)) }
         }
         let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }

@@ -16,13 +16,13 @@ struct RequestProbe {
 
     /// Loads the broker, checks a sample of the signatures, and counts the answers in `figure`.
     func measure(
-        _ workload: inout some Workload, connections: Int, _ limit: LoadLimit, into figure: inout Figure
+        _ workload: inout some Workload, connections: Int, seconds: Double = 600, into figure: inout Figure
     ) async throws -> [Metric: Double] {
         let generator = LoadGenerator(port: broker.publicPort, connections: connections)
         let server = installation.cluster.processes
         let log = try await installation.cluster.walPosition()
         let before = try Usage(broker: broker.pid, server: server)
-        let result = try generator.run(&workload, limit)
+        let result = try generator.run(&workload, seconds: seconds)
         let after = try Usage(broker: broker.pid, server: server)
         let written = try await installation.cluster.walPosition() - log
         figure.count(result)
@@ -33,13 +33,10 @@ struct RequestProbe {
         return [
             .perSecond: good / max(result.seconds, 1e-9),
             .p50: latencies.milliseconds(at: 0.5), .p99: latencies.milliseconds(at: 0.99),
-            .worst: latencies.milliseconds(at: 1),
             .brokerCPU: Double(after.broker - before.broker) / 1000 / count,
             .postgresqlCPU: Double(after.postgresql - before.postgresql) / 1000 / count,
-            .generatorCPU: Double(after.own - before.own) / 1000 / count,
             .walOctets: Double(written) / count,
             .residentKiB: Double(try ProcessStatus.kibibytes("VmRSS", of: broker.pid)),
-            .elsewhere: after.elsewhere(since: before),
         ]
     }
 }

@@ -13,8 +13,6 @@ struct RequestRun {
     private var position = 0
     private let proofKeys: ProofKeys?
     private var proven = 0
-    /// The last round of repeated exchanges without a proof, by the number of connections.
-    private var bare: [Int: [Metric: Double]] = [:]
 
     /// More than any broker answers in a second.
     private static let proofsPerSecond = 10_000.0
@@ -47,12 +45,10 @@ struct RequestRun {
             var workload = Exchanges(logins, apps: SampleApps.targets, range: range, families: families)
             var warmUp = Figure([:])
             if part == 0 {
-                _ = try await probe.measure(
-                    &workload, connections: connections, LoadLimit(seconds: 600), into: &warmUp)
+                _ = try await probe.measure(&workload, connections: connections, into: &warmUp)
                 figure.adoptFailures(of: warmUp)
             } else {
-                let round = try await probe.measure(
-                    &workload, connections: connections, LoadLimit(seconds: 600), into: &figure)
+                let round = try await probe.measure(&workload, connections: connections, into: &figure)
                 figure.add(try await compared(round, .newLogin))
             }
         }
@@ -66,8 +62,7 @@ struct RequestRun {
         // A proof is good for a minute.
         for first in stride(from: 0, to: logins.count, by: 20_000) {
             var workload = try await provenExchanges(min(20_000, logins.count - first), from: first)
-            _ = try await probe.measure(
-                &workload, connections: connections, LoadLimit(seconds: 600), into: &figure)
+            _ = try await probe.measure(&workload, connections: connections, into: &figure)
         }
         return figure
     }
@@ -80,13 +75,13 @@ struct RequestRun {
 
     /// One round of a kind other than new logins.
     mutating func round(
-        _ kind: RequestKind, connections: Int, _ limit: LoadLimit, into figure: inout Figure
+        _ kind: RequestKind, connections: Int, seconds: Double, into figure: inout Figure
     ) async throws {
         let round: [Metric: Double]
         switch kind {
         case .newLogin, .newGrant:
             var workload = Exchanges(logins, apps: SampleApps.targets, range: newGrants..<Int.max)
-            round = try await probe.measure(&workload, connections: connections, limit, into: &figure)
+            round = try await probe.measure(&workload, connections: connections, seconds: seconds, into: &figure)
             newGrants = workload.position
             // A round that ran out of requests would count for less than it is.
             guard newGrants < logins.count * SampleApps.targets.count else {
@@ -96,28 +91,18 @@ struct RequestRun {
         case .repeated:
             var workload = Exchanges(
                 logins, apps: [SampleApps.targets[0]], range: position..<Int.max, families: families)
-            round = try await probe.measure(&workload, connections: connections, limit, into: &figure)
+            round = try await probe.measure(&workload, connections: connections, seconds: seconds, into: &figure)
             position = workload.position % logins.count
-            bare[connections] = round
         case .proven:
-            var workload = try await provenExchanges(Int(limit.seconds * Self.proofsPerSecond), from: proven)
-            var measured = try await probe.measure(&workload, connections: connections, limit, into: &figure)
+            var workload = try await provenExchanges(Int(seconds * Self.proofsPerSecond), from: proven)
+            round = try await probe.measure(&workload, connections: connections, seconds: seconds, into: &figure)
             proven = workload.position % logins.count
-            if let bare = bare[connections] {
-                measured[.throughputRatio] = (measured[.perSecond] ?? 0) / max(bare[.perSecond] ?? 0, 1e-9)
-                measured[.proofRatio] = Self.processors(measured) / max(Self.processors(bare), 1e-9)
-            }
-            round = measured
         case .refresh:
             var workload = Refreshes(families, app: SampleApps.targets[0], from: position)
-            round = try await probe.measure(&workload, connections: connections, limit, into: &figure)
+            round = try await probe.measure(&workload, connections: connections, seconds: seconds, into: &figure)
             position = workload.position
         }
         figure.add(try await compared(round, kind))
-    }
-
-    private static func processors(_ round: [Metric: Double]) -> Double {
-        (round[.brokerCPU] ?? 0) + (round[.postgresqlCPU] ?? 0)
     }
 
     /// Measures what the signatures cost right after the requests, at the speed that the machine has now.

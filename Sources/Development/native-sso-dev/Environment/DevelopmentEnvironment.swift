@@ -13,7 +13,6 @@ actor DevelopmentEnvironment {
     let options: EnvironmentOptions
     let ports: Ports
     let layout: Layout
-    private let lifetimes: [(name: String, seconds: Int)]
     private let directory: WorkingDirectory
     private let tool: String
     private let brokerProgram: String
@@ -23,14 +22,8 @@ actor DevelopmentEnvironment {
     private var processes: [ManagedProcess] = []
 
     /// Makes the directory and starts nothing yet.
-    ///
-    /// - Parameter lifetimes: Of the identity providers, in seconds, by the names of their file.
-    init(
-        _ options: EnvironmentOptions, lifetimes: [(name: String, seconds: Int)] = [],
-        progress: @escaping @Sendable (String) -> Void
-    ) async throws {
+    init(_ options: EnvironmentOptions, progress: @escaping @Sendable (String) -> Void) async throws {
         self.options = options
-        self.lifetimes = lifetimes
         self.progress = progress
         tool = try BuildProducts.path(of: "native-sso-dev")
         brokerProgram = try BuildProducts.path(of: "native-sso")
@@ -109,10 +102,10 @@ actor DevelopmentEnvironment {
             for process in processes { group.addTask { _ = await process.terminate(within: .seconds(5)) } }
         }
         processes = []
-        do { try await cluster?.stop() } catch { progress("\(error)") }
+        do { try await cluster?.stop() } catch { StandardError.write("\(error)") }
         cluster = nil
         await directory.remove()
-        if options.keep { progress("kept \(layout.directory)") }
+        if options.keep { StandardError.write("kept \(layout.directory)") }
     }
 
     private static let database = "native_sso"
@@ -132,7 +125,6 @@ actor DevelopmentEnvironment {
             logoutURI: "http://127.0.0.1:\(ports.brokerInternal)/backchannel-logout")
         file.isPlain = isPlain
         file.resources = SampleAPI.all.map { ($0.audience, $0.scope) }
-        file.lifetimes = lifetimes
         file.allowsUndottedSchemes = true
         try Data(file.json).write(to: URL(filePath: configuration))
         try await launch(

@@ -4,13 +4,12 @@ import UnixSignals
 
 /// Starts an environment, runs a body with it, and ends it: afterwards, on an error, or on SIGINT or SIGTERM.
 struct EnvironmentLifetime {
-    private let options: EnvironmentOptions
-    private let lifetimes: [(name: String, seconds: Int)]
+    let options: EnvironmentOptions
+    let progress: @Sendable (String) -> Void
 
-    /// - Parameter lifetimes: Of the identity providers, in seconds, by the names of their file.
-    init(_ options: EnvironmentOptions, lifetimes: [(name: String, seconds: Int)] = []) {
+    init(_ options: EnvironmentOptions, progress: @escaping @Sendable (String) -> Void = StandardError.write) {
         self.options = options
-        self.lifetimes = lifetimes
+        self.progress = progress
     }
 
     /// For a `body` that has nothing more to do: waits until a signal cancels it.
@@ -41,8 +40,7 @@ struct EnvironmentLifetime {
     /// - Throws: What start or `body` threw. A signal is no error: it is how one ends this.
     func run(_ body: @escaping @Sendable (EnvironmentDescription) async throws -> Void) async throws {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-        let environment = try await DevelopmentEnvironment(
-            options, lifetimes: lifetimes, progress: StandardError.write)
+        let environment = try await DevelopmentEnvironment(options, progress: progress)
         let result = await withTaskGroup(of: Result<Void, any Error>.self) { group in
             group.addTask {
                 do {

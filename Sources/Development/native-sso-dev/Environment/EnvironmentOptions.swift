@@ -19,7 +19,7 @@ struct EnvironmentOptions: ParsableArguments {
     var profile: [ProfileOption] = []
 
     @Option(
-        help: "Seconds that an access token lasts. Default: 300; 10 in a demonstration, which waits for one to expire.")
+        help: "Seconds that the broker's access tokens last. Default: 300; 30 in a demonstration.")
     var accessTokenLifetime: Int?
 
     mutating func validate() throws {

@@ -12,13 +12,24 @@ struct Ports: Sendable, Equatable {
 
     static let count = 7
 
-    /// - Parameter base: nil for the usual ports, 0 for free ones, otherwise the first of ``count`` in a row.
-    static func choose(base: Int?) throws -> Ports {
-        switch base {
-        case nil: Ports()
-        case 0: Ports(try LoopbackPort.free(count).map(Int.init))
-        case let base?: Ports((0..<count).map { base + $0 })
+    struct Taken: Error, CustomStringConvertible {
+        let port: Int
+        var description: String {
+            "Port \(port) is in use. --port-base N takes seven other ports from N on, --port-base 0 any free ones."
         }
+    }
+
+    /// - Parameter base: nil for the usual ports, 0 for free ones, otherwise the first of ``count`` in a row.
+    /// - Throws: ``Taken``, if another process has one of the ports.
+    static func choose(base: Int?) throws -> Ports {
+        if base == 0 { return Ports(try LoopbackPort.free(count).map(Int.init)) }
+        let ports = base.map { base in Ports((0..<count).map { base + $0 }) } ?? Ports()
+        for port in ports.all where try !LoopbackPort.isFree(UInt16(port)) { throw Taken(port: port) }
+        return ports
+    }
+
+    private var all: [Int] {
+        [identityProvider, brokerPublic, brokerInternal, serverA, serverB, plainProvider, page]
     }
 
     init() {}

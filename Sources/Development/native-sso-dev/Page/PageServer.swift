@@ -26,6 +26,7 @@ struct PageServer: Sendable {
     private var router: Router<BasicRequestContext> {
         let router = Router()
         router.add(middleware: OwnNameMiddleware(authority: "127.0.0.1:\(port)"))
+        router.add(middleware: FailureMiddleware())
         router.get("/") { _, _ in Self.answer("text/html; charset=utf-8", Array(PageText.html.utf8)) }
         router.get("/page.css") { _, _ in Self.answer("text/css; charset=utf-8", Array(PageText.style.utf8)) }
         router.get("/page.js") { _, _ in Self.answer("text/javascript; charset=utf-8", Array(PageText.script.utf8)) }
@@ -72,7 +73,7 @@ struct PageServer: Sendable {
         }
     }
 
-    private static func refuse(_ status: HTTPResponse.Status, _ text: String) -> Response {
+    fileprivate static func refuse(_ status: HTTPResponse.Status, _ text: String) -> Response {
         var json = JSONWriter()
         json.object { $0.member("refused", text) }
         return answer("application/json", json.bytes, status)
@@ -96,6 +97,18 @@ struct PageServer: Sendable {
     static let policy =
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
         + "frame-ancestors 'none'; require-trusted-types-for 'script'"
+}
+
+/// Tells a failure in the terminal and on the page.
+private struct FailureMiddleware<Context: RequestContext>: RouterMiddleware {
+    func handle(
+        _ request: Request, context: Context, next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        do { return try await next(request, context) } catch let error as any HTTPResponseError { throw error } catch {
+            StandardError.write("The page's server failed: \(request.method) \(request.uri.path): \(error)")
+            return PageServer.refuse(.internalServerError, "The page's server failed: \(error)")
+        }
+    }
 }
 
 /// Refuses every request whose `Host` is another name of this machine. A hostile page can make the browser resolve the page's own

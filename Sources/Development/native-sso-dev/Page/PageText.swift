@@ -173,34 +173,49 @@ enum PageText {
           if (from) from.classList.add('asked');
         }
 
+        // What the server answers, or why it does not.
+        async function ask(path, options) {
+          try {
+            const response = await fetch(path, options);
+            return await response.json();
+          } catch (error) {
+            return { refused: 'The demonstration does not answer: ' + error.message };
+          }
+        }
+
+        function take(answer) {
+          if (answer.refused) {
+            find('summary').textContent = answer.refused;
+            find('summary').classList.add('failed');
+          } else {
+            show(answer);
+          }
+          buttons().forEach((one) => { one.disabled = false; });
+          document.body.dataset.busy = 'no';
+        }
+
         async function press(button) {
           const pressed = document.activeElement === button;
           buttons().forEach((one) => { one.disabled = true; });
           find('summary').textContent = button.dataset.press + ' …';
           document.body.dataset.busy = 'yes';
-          try {
-            const response = await fetch('/press', {
-              method: 'POST', headers: { 'Content-Type': 'application/json' },
-              body: JSON.stringify({
-                press: button.dataset.press, app: button.dataset.app || '', profile: find('profile').value,
-                consent: find('consent').checked, second_factor: find('second-factor').checked,
-              }),
-            });
-            const answer = await response.json();
-            if (answer.navigate) { location.assign(answer.navigate); return; }
-            if (answer.refused) { find('summary').textContent = answer.refused; } else { show(answer); }
-          } catch (error) {
-            find('summary').textContent = 'The demonstration does not answer: ' + error.message;
-          }
-          buttons().forEach((one) => { one.disabled = false; });
-          document.body.dataset.busy = 'no';
+          const answer = await ask('/press', {
+            method: 'POST', headers: { 'Content-Type': 'application/json' },
+            body: JSON.stringify({
+              press: button.dataset.press, app: button.dataset.app || '', profile: find('profile').value,
+              consent: find('consent').checked, second_factor: find('second-factor').checked,
+            }),
+          });
+          if (answer.navigate) { location.assign(answer.navigate); return; }
+          take(answer);
           if (pressed) button.focus();
         }
 
         buttons().forEach((button) => button.addEventListener('click', () => press(button)));
-        fetch('/state').then((response) => response.json()).then((state) => {
-          show(state);
-          document.body.dataset.busy = 'no';
+        // Also after Back, where the browser shows the page as it was left.
+        window.addEventListener('pageshow', async () => {
+          document.body.dataset.busy = 'yes';
+          take(await ask('/state'));
         });
 
         """

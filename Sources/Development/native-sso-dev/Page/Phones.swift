@@ -122,7 +122,6 @@ actor Phones {
     private func begin(_ press: Press) async throws -> String {
         run = try Self.run(description, press.profile, recorder)
         (login, running, memory, steps) = (nil, [:], [:], [0, 1, 2])
-        try await forgetEverything()
         let app = SampleApp(
             clientID: SampleApp.one.clientID,
             redirectURI: SampleApp.loopbackRedirect(of: .one, port: description.ports.page), sharesLogins: true)
@@ -134,11 +133,6 @@ actor Phones {
         return attempt.address(
             prompt: prompts.isEmpty ? nil : prompts.joined(separator: " "),
             contextClasses: press.asksSecondFactor ? ["urn:example:acr:totp"] : [])
-    }
-
-    private func forgetEverything() async throws {
-        try await run.device.shared.removeItem(SharedLogin.item)
-        for app in Self.apps { try await run.device.keychain(of: app).removeItem(AppTokens.item) }
     }
 
     /// The browser is back, at the address that stands for the app's own scheme.

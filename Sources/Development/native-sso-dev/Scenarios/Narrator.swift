@@ -7,10 +7,8 @@ import StrictCoding
 struct Narrator: Sendable {
     let write: @Sendable (String) -> Void
 
-    func title(_ text: String) { write("\n\(text)") }
-
-    /// A step of a document, by the numbers of both.
-    func step(_ document: String, _ step: String, _ text: String) { write("\(document) \(step)  \(text)") }
+    /// A step of a document, by its own number.
+    func step(_ document: Document, _ step: String, _ text: String) { write("\(document.author) \(step)  \(text)") }
 
     func note(_ text: String) { write("     \(text)") }
 

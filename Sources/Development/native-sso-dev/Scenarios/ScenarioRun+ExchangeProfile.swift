@@ -6,7 +6,7 @@ import StrictCoding
 
 /// Document 002, chapter 6: the token exchange to the letter.
 extension ScenarioRun {
-    private func step(_ step: String, _ text: String) { narrator.step("002", step, text) }
+    private func step(_ step: String, _ text: String) { narrator.step(.nativeSSO, step, text) }
 
     func exchangeParameters() async throws {
         let login = try login(of: .one)

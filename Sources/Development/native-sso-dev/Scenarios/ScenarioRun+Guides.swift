@@ -7,7 +7,7 @@ import StrictCoding
 
 /// Document 003, the developers guide, and document 004, the flow for native applications.
 extension ScenarioRun {
-    private func step(_ step: String, _ text: String) { narrator.step("003", step, text) }
+    private func step(_ step: String, _ text: String) { narrator.step(.guide, step, text) }
 
     func signIn() async throws {
         let attempt = attempt(for: .one)
@@ -156,7 +156,7 @@ extension ScenarioRun {
     }
 
     func nativeFlow() async throws {
-        func step(_ number: Int, _ text: String) { narrator.step("004", String(number), text) }
+        func step(_ number: Int, _ text: String) { narrator.step(.flow, String(number), text) }
         let app = SampleApp.isv
         step(1, "the user presses the login button of \(app.clientID)")
         let attempt = attempt(for: app, scope: "openid profile email" + profile.extraScope)

@@ -6,7 +6,7 @@ import StrictCoding
 
 /// Document 003: an app hands its login to a web app in the device's browser.
 extension ScenarioRun {
-    private func step(_ text: String) { narrator.step("003", "hand-off", text) }
+    private func step(_ text: String) { narrator.step(.guide, "hand-off", text) }
 
     func handOffToWeb() async throws {
         let login = try await logIn(.one)

@@ -16,10 +16,10 @@ actor ScenarioRun {
     nonisolated let narrator: Narrator
     /// Requests to token endpoints so far.
     private let tokenRequests = Mutex(0)
+    /// Whether an app has sent a user's password to a token endpoint.
+    let passwordWasSent = Atomic(false)
     /// The logins that the scenarios build on, by the app.
     private var logins: [String: Login] = [:]
-    /// When a walk begins, two apps log in whose refresh tokens expire on the way.
-    private var expiring: [String: Login] = [:]
     let users: UserDirectory
 
     private nonisolated let observe: @Sendable (Exchange) throws -> Void
@@ -67,6 +67,10 @@ actor ScenarioRun {
         ClientTransport(
             watch: { [self] request, response in
                 tokenRequests.withLock { $0 += 1 }
+                let body = String(decoding: request.body, as: UTF8.self)
+                if users.users.contains(where: { body.contains($0.password) }) {
+                    passwordWasSent.store(true, ordering: .relaxed)
+                }
                 narrator.tokenRequest(request, response)
             }, from: app.clientID, observe: observe)
     }
@@ -83,7 +87,8 @@ actor ScenarioRun {
     func start(_ app: SampleApp) throws -> AppTokens {
         AppTokens(
             endpoint: endpoint(of: app, atBroker: true), issuer: sharedIssuer, shared: device.shared,
-            own: try device.keychain(of: app), now: { Int64(time(nil)) })
+            own: try device.keychain(of: app),
+            now: { [device] in Int64(time(nil)) + device.clockAhead.load(ordering: .relaxed) })
     }
 
     nonisolated func now() -> Int64 { Int64(time(nil)) }
@@ -102,39 +107,30 @@ actor ScenarioRun {
 
     func keep(_ login: Login) { logins[login.app.clientID] = login }
 
-    /// The login whose refresh token has expired by the time this returns.
-    func expiredLogin(of app: SampleApp) async throws -> Login {
-        guard let login = expiring[app.clientID], let token = login.tokens.idToken else {
-            throw StepFailure("\(app.clientID) did not log in when the walk began")
-        }
-        let issuedAt = try TokenClaims.time("iat", of: token)
-        try await Expiry.wait(until: issuedAt + Int64(DemoCommand.refreshTokenLifetime))
-        return login
-    }
-
-    func prepare() async throws {
-        for app in [SampleApp.mobile, .client] { expiring[app.clientID] = try await logIn(app) }
-    }
-
     func attempt(for app: SampleApp, scope: String? = nil) -> LoginAttempt {
         LoginAttempt(
             provider: provider, clientID: app.clientID, redirectURI: app.redirectURI, scope: scope ?? self.scope)
     }
 
     /// A whole login, without a word about it.
+    ///
+    /// - Parameter expired: What of its tokens has expired already: `access_token`, `refresh_token`.
     func logIn(
-        _ app: SampleApp, as user: String = "alice", scope: String? = nil, browser: UserAgent = UserAgent()
+        _ app: SampleApp, as user: String = "alice", scope: String? = nil, browser: UserAgent = UserAgent(),
+        expired: String? = nil
     ) async throws -> Login {
         let attempt = attempt(for: app, scope: scope)
-        let page = try await form(of: attempt, in: browser, prompt: "login")
+        let page = try await form(of: attempt, in: browser, prompt: "login", expired: expired)
         return try await finish(app, attempt, try await fillIn(page, as: user, in: browser), browser)
     }
 
     /// The page that an authorization request leads to.
     func form(
-        of attempt: LoginAttempt, in browser: UserAgent, prompt: String? = nil, contextClasses: [String] = []
+        of attempt: LoginAttempt, in browser: UserAgent, prompt: String? = nil, contextClasses: [String] = [],
+        expired: String? = nil
     ) async throws -> UserAgent.Page {
-        let address = attempt.address(prompt: prompt, contextClasses: contextClasses)
+        var address = attempt.address(prompt: prompt, contextClasses: contextClasses)
+        if let expired { address += "&issue_expired=" + expired.replacing(" ", with: "+") }
         guard case .page(let page) = try await browser.open(address), page.status == 200 else {
             throw StepFailure("the identity provider shows no page")
         }
@@ -225,8 +221,10 @@ actor ScenarioRun {
         guard let loader = HTTPKeySetLoader(keys + "/.well-known/jwks.json") else { throw StepFailure("no key set") }
         let set = try JSONWebKeySet(document: try await loader.load().octets)
         let jws = try CompactJWS(token.secret)
+        // The broker signs with ES256.
+        let algorithm: SignatureAlgorithm = issuer == description.broker ? .es256 : .rs256
         if let type { try expect(jws.header.hasType(type), "typ is \(type)") }
-        return try jws.verified(by: set, allowing: [.rs256, .es256]).claims
+        return try jws.verified(by: set, allowing: [algorithm]).claims
     }
 
     /// Tells claims, which must be there.

@@ -1,39 +1,50 @@
 import Synchronization
 
-/// Runs every scenario in every walk, the walks side by side, and prints one after the other.
+/// Runs every scenario in every walk, the walks side by side.
 struct ScenarioWalks: Sendable {
     let description: EnvironmentDescription
+    /// Whether to print every step. If not, only those of a scenario that failed.
+    let tellsAll: Bool
     let write: @Sendable (String) -> Void
 
     /// What happened, in the end.
     func run() async throws -> ScenarioTable {
         let profiles = description.profiles.flatMap(DemonstratedProfile.all)
         var table = ScenarioTable(profiles)
-        for line in ["The documents:"] + Scenario.documents.map({ "  \($0)" }) { write(line) }
         let walks = try profiles.map { try Walk(description, $0) }
         let shared = Scenario.all.dropLast(Scenario.exclusive)
         try await withThrowingTaskGroup { group in
-            for walk in walks { group.addTask { (walk, await walk.run(Array(shared), preparing: true)) } }
+            for walk in walks { group.addTask { (walk, await walk.run(Array(shared))) } }
             for try await (walk, outcomes) in group { finish(walk, outcomes, &table) }
         }
         for scenario in Scenario.all.suffix(Scenario.exclusive) {
-            for walk in walks { finish(walk, await walk.run([scenario], preparing: false), &table) }
+            for walk in walks { finish(walk, await walk.run([scenario]), &table) }
         }
         return table
     }
 
-    private func finish(
-        _ walk: Walk, _ outcomes: [(Scenario, Bool)], _ table: inout ScenarioTable
-    ) {
-        for line in walk.lines.take() { write(line) }
-        for (scenario, passed) in outcomes { table.record(scenario, walk.profile, passed: passed) }
+    private func finish(_ walk: Walk, _ outcomes: [Walk.Outcome], _ table: inout ScenarioTable) {
+        if tellsAll { write("\nNative SSO, \(walk.profile.title)") }
+        for outcome in outcomes {
+            table.record(outcome.scenario, walk.profile, passed: outcome.failure == nil)
+            if let failure = outcome.failure {
+                write("\nFAILED: \(outcome.scenario.title), \(walk.profile.title): \(failure)")
+            }
+            if tellsAll || outcome.failure != nil { for line in outcome.lines { write(line) } }
+        }
     }
 }
 
 /// One walk, with what it has to say.
 private struct Walk: Sendable {
+    struct Outcome: Sendable {
+        let scenario: Scenario
+        let failure: String?
+        let lines: [String]
+    }
+
     let profile: DemonstratedProfile
-    let lines = HeldLines()
+    private let lines = HeldLines()
     private let run: ScenarioRun
 
     init(_ description: EnvironmentDescription, _ profile: DemonstratedProfile) throws {
@@ -41,26 +52,12 @@ private struct Walk: Sendable {
         run = try ScenarioRun(description: description, profile: profile) { [lines] in lines.append($0) }
     }
 
-    /// - Parameter preparing: Whether the walk begins with these.
-    func run(_ scenarios: [Scenario], preparing: Bool) async -> [(Scenario, Bool)] {
-        run.narrator.title("Native SSO, \(profile.title)")
-        if preparing {
-            do {
-                run.narrator.note("two apps log in: their refresh tokens will have expired at the end of this walk")
-                try await run.prepare()
-            } catch {
-                run.narrator.note("FAILED: \(error)")
-            }
-        }
-        var outcomes: [(Scenario, Bool)] = []
+    func run(_ scenarios: [Scenario]) async -> [Outcome] {
+        var outcomes: [Outcome] = []
         for scenario in scenarios {
-            do {
-                try await scenario.run(run)
-                outcomes.append((scenario, true))
-            } catch {
-                run.narrator.note("FAILED: \(scenario.title): \(error)")
-                outcomes.append((scenario, false))
-            }
+            var failure: String?
+            do { try await scenario.run(run) } catch { failure = "\(error)" }
+            outcomes.append(Outcome(scenario: scenario, failure: failure, lines: lines.take()))
         }
         return outcomes
     }

@@ -4,7 +4,6 @@ import RegistryConformance
 import JOSE
 import NativeSSO
 import StrictCoding
-import Synchronization
 import Testing
 
 /// The domain's real rules over in-memory ports. `app-one` has a login, and `app-two` may use it.
@@ -120,48 +119,25 @@ struct Domain: Sendable {
 
 /// Holds calls to the registry back until the test opens it.
 final class Gate: Sendable {
-    private struct State {
-        var isOpen = false
-        var waiting: [CheckedContinuation<Void, Never>] = []
-        var arrived = 0
-        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-    }
+    private let (opened, opening) = AsyncStream.makeStream(of: Never.self)
+    private let (arrived, arriving) = AsyncStream.makeStream(of: Void.self)
 
-    private let state = Mutex(State())
-
+    /// Waits in a task of its own: a request that is cancelled would end the stream for all.
     func pass() async {
-        await withCheckedContinuation { continuation in
-            let (isOpen, due) = state.withLock { state in
-                state.arrived += 1
-                let due = state.watchers.filter { $0.count <= state.arrived }
-                state.watchers.removeAll { $0.count <= state.arrived }
-                if !state.isOpen { state.waiting.append(continuation) }
-                return (state.isOpen, due)
-            }
-            for watcher in due { watcher.continuation.resume() }
-            if isOpen { continuation.resume() }
-        }
+        arriving.yield()
+        await Task { [opened] in for await _ in opened {} }.value
     }
 
     /// Returns once this many calls have arrived.
     func arrivals(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if state.arrived < count { state.watchers.append((count, continuation)) }
-                return state.arrived >= count
-            }
-            if isThere { continuation.resume() }
+        var missing = count
+        for await _ in arrived {
+            missing -= 1
+            if missing == 0 { return }
         }
     }
 
-    func open() {
-        let waiting = state.withLock { state in
-            state.isOpen = true
-            defer { state.waiting = [] }
-            return state.waiting
-        }
-        for continuation in waiting { continuation.resume() }
-    }
+    func open() { opening.finish() }
 }
 
 struct GatedRegistry: GrantRegistry {

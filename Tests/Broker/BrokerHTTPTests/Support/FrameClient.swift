@@ -10,7 +10,6 @@ final class FrameClient {
         let status: Int
         let fields: HPACKHeaders
         let body: [UInt8]
-        var text: String { String(decoding: body, as: UTF8.self) }
     }
 
     /// The stream ended without an answer.
@@ -105,10 +104,14 @@ extension FrameClient {
             RawFrame(.data, flags: RawFrame.endStream, stream: stream, Array(body.utf8)))
     }
 
-    /// A request without a body.
-    func request(_ head: [(String, String)], on stream: UInt32) async throws {
-        try await send(
-            RawFrame(
-                .headers, flags: RawFrame.endHeaders | RawFrame.endStream, stream: stream, RawFrame.block(head)))
+    /// The head of `POST /token`, whose body is still to come.
+    func begin(_ stream: UInt32, _ more: [(String, String)] = []) async throws {
+        let block = RawFrame.block(Self.goodHead + more)
+        try await send(RawFrame(.headers, flags: RawFrame.endHeaders, stream: stream, block))
+    }
+
+    /// The last part of a body.
+    func end(_ stream: UInt32, _ body: String) async throws {
+        try await send(RawFrame(.data, flags: RawFrame.endStream, stream: stream, Array(body.utf8)))
     }
 }

@@ -6,24 +6,25 @@ import StrictCoding
 
 /// A TCP connection that sends exactly the given octets.
 final class RawClient {
-    private let inbound: Mailbox<ByteBuffer>
+    private let inbound: AsyncStream<ByteBuffer>
     private var received: [UInt8] = []
     let channel: any Channel
 
-    private init(_ channel: any Channel, _ inbound: Mailbox<ByteBuffer>) {
+    private init(_ channel: any Channel, _ inbound: AsyncStream<ByteBuffer>) {
         self.channel = channel
         self.inbound = inbound
     }
 
     /// - Parameters:
+    ///   - socket: The path of a Unix socket, in place of the port.
     ///   - source: The client's address: any of 127.0.0.0/8.
     ///   - tls: The client's TLS configuration; `nil`: plaintext.
     ///   - readsNothing: Then the kernel's buffers fill, and after them the server's.
     static func connect<Result>(
-        to port: Int, from source: String? = nil, tls: NIOSSLContext? = nil, readsNothing: Bool = false,
-        _ body: (RawClient) async throws -> Result
+        to port: Int = 0, socket: String? = nil, from source: String? = nil, tls: NIOSSLContext? = nil,
+        readsNothing: Bool = false, _ body: (RawClient) async throws -> Result
     ) async throws -> Result {
-        let inbound = Mailbox<ByteBuffer>()
+        let (inbound, received) = AsyncStream.makeStream(of: ByteBuffer.self)
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(.allowRemoteHalfClosure, value: tls == nil)
             .channelInitializer { channel in
@@ -32,7 +33,7 @@ final class RawClient {
                         let handler = try NIOSSLClientHandler(context: tls, serverHostname: nil)
                         try channel.pipeline.syncOperations.addHandler(handler)
                     }
-                    try channel.pipeline.syncOperations.addHandler(Receiver(inbound: inbound))
+                    try channel.pipeline.syncOperations.addHandler(Receiver(received: received))
                 }
             }
         if readsNothing {
@@ -40,7 +41,10 @@ final class RawClient {
                 .channelOption(.socketOption(.so_rcvbuf), value: 4096)
         }
         if let source { bootstrap = try bootstrap.bind(to: SocketAddress(ipAddress: source, port: 0)) }
-        let channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
+        let connecting =
+            socket.map { bootstrap.connect(unixDomainSocketPath: $0) }
+            ?? bootstrap.connect(host: "127.0.0.1", port: port)
+        let channel = try await connecting.get()
         defer { channel.close(promise: nil) }
         return try await body(RawClient(channel, inbound))
     }
@@ -55,7 +59,10 @@ final class RawClient {
     func finish() { channel.close(mode: .output, promise: nil) }
 
     /// The next octets, in any number; `nil` at the end of the connection.
-    func octets() async -> [UInt8]? { await inbound.next().map { Array($0.readableBytesView) } }
+    func octets() async -> [UInt8]? {
+        for await octets in inbound { return Array(octets.readableBytesView) }
+        return nil
+    }
 
     /// The next answer; `nil` at the end of the connection.
     ///
@@ -66,11 +73,11 @@ final class RawClient {
                 received.removeFirst(length)
                 return answer
             }
-            guard let more = await inbound.next() else {
+            guard let more = await octets() else {
                 guard received.isEmpty else { throw RawAnswer.Cut(received: received) }
                 return nil
             }
-            received.append(contentsOf: more.readableBytesView)
+            received += more
         }
     }
 
@@ -81,16 +88,16 @@ final class RawClient {
 private final class Receiver: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    private let inbound: Mailbox<ByteBuffer>
+    private let received: AsyncStream<ByteBuffer>.Continuation
 
-    init(inbound: Mailbox<ByteBuffer>) { self.inbound = inbound }
+    init(received: AsyncStream<ByteBuffer>.Continuation) { self.received = received }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) { inbound.put(unwrapInboundIn(data)) }
-    func channelInactive(context: ChannelHandlerContext) { inbound.finish() }
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { received.yield(unwrapInboundIn(data)) }
+    func channelInactive(context: ChannelHandlerContext) { received.finish() }
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .inputClosed? = event as? ChannelEvent { inbound.finish() }
+        if case .inputClosed? = event as? ChannelEvent { received.finish() }
     }
 }
 

@@ -70,27 +70,23 @@ enum Requests {
 
 extension TestBroker {
     /// The answer to one request on a new connection.
-    func answer(_ request: String) async throws -> RawAnswer? {
-        try await RawClient.connect(to: ports.public) { client in
-            await client.trySend(request)
-            return try await client.answer()
-        }
-    }
+    func answer(_ request: String) async throws -> RawAnswer? { try await answer(request, at: ports.public) }
 
     func answer(_ parameters: Requests.Parameters, headers: [String] = []) async throws -> RawAnswer? {
         try await answer(Requests.post(parameters, headers: headers))
     }
 
     func internalAnswer(_ request: String, from source: String? = nil) async throws -> RawAnswer? {
-        try await RawClient.connect(to: ports.internal, from: source) { client in
-            await client.trySend(request)
-            return try await client.answer()
-        }
+        try await answer(request, at: ports.internal, from: source)
     }
 
     /// The answer of the backchannel listener.
-    func backchannelAnswer(_ request: String, from source: String? = nil) async throws -> RawAnswer? {
-        try await RawClient.connect(to: ports.backchannel ?? 0, from: source) { client in
+    func backchannelAnswer(_ request: String) async throws -> RawAnswer? {
+        try await answer(request, at: ports.backchannel ?? 0)
+    }
+
+    private func answer(_ request: String, at port: Int, from source: String? = nil) async throws -> RawAnswer? {
+        try await RawClient.connect(to: port, from: source) { client in
             await client.trySend(request)
             return try await client.answer()
         }

@@ -14,28 +14,19 @@ extension TLSIdentity {
 }
 
 extension TestCertificate {
-    /// A client that trusts this certificate, and shows another one.
-    func client(showing own: TestCertificate) throws -> NIOSSLContext {
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8)))
-        configuration.certificateVerification = .noHostnameVerification
-        configuration.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(own.certificate.utf8)).map {
-            .certificate($0)
-        }
-        configuration.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: Array(own.key.utf8), format: .pem))
-        return try NIOSSLContext(configuration: configuration)
-    }
-
     /// A client that trusts this certificate and no other.
-    func client(
-        from oldest: TLSVersion = .tlsv12, to newest: TLSVersion = .tlsv13, protocols: [String] = ["http/1.1"]
-    ) throws -> NIOSSLContext {
+    /// - Parameter own: The certificate that the client shows.
+    func client(protocols: [String] = ["http/1.1"], showing own: TestCertificate? = nil) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8)))
         configuration.certificateVerification = .noHostnameVerification
-        configuration.minimumTLSVersion = oldest
-        configuration.maximumTLSVersion = newest
         configuration.applicationProtocols = protocols
+        if let own {
+            configuration.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(own.certificate.utf8)).map {
+                .certificate($0)
+            }
+            configuration.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: Array(own.key.utf8), format: .pem))
+        }
         return try NIOSSLContext(configuration: configuration)
     }
 }

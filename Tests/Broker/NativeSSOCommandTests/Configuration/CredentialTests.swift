@@ -41,20 +41,21 @@ import Testing
 
     @Test func aMissingCredentialSaysWhereToPutIt() throws {
         let directory = try Directory("other", "")
-        #expect(
-            problems("credential:database-password", directory.path) == [
-                "test.yaml:4: database.password_file: the service has no such credential; write the file "
-                    + "/etc/credstore/native-sso.database-password, and see that the unit has "
-                    + "LoadCredential=database-password:native-sso.database-password"
-            ])
-    }
-
-    @Test func outsideAServiceThereAreNoCredentials() {
-        #expect(
-            problems("credential:database-password", nil) == [
-                "test.yaml:4: database.password_file: only a systemd service has credentials; run systemctl start "
-                    + "native-sso, or native-sso-admin for other commands, or write an absolute path"
-            ])
+        for (path, words) in [
+            (
+                directory.path,
+                "the service has no such credential; write the file /etc/credstore/native-sso.database-password, and see "
+                    + "that the unit has LoadCredential=database-password:native-sso.database-password"
+            ),
+            (
+                nil,
+                "only a systemd service has credentials; run systemctl start native-sso, or native-sso-admin for other "
+                    + "commands, or write an absolute path"
+            ),
+        ] as [(String?, String)] {
+            #expect(
+                problems("credential:database-password", path) == ["test.yaml:4: database.password_file: \(words)"])
+        }
     }
 
     @Test(arguments: ["", "../x", "a/b", ".hidden", "a b", "ä"]) func aNameIsNoPath(name: String) throws {

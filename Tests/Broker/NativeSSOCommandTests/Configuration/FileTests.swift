@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import OAuthWire
 import Testing
@@ -12,24 +13,25 @@ import Testing
         return problems.count == 1 ? problems[0] : nil
     }
 
-    @Test(arguments: [0o640, 0o604, 0o620, 0o601] as [mode_t])
-    func secretOpenToOthersIsRefused(mode: mode_t) throws {
-        let file = try TemporaryFile("secret", mode: mode)
-        #expect(
-            passwordProblem(file.path)
-                == "test.yaml:4: database.password_file: group or others can access the file; run chmod 600 on it")
+    private static let openToOthers = "group or others can access the file; run chmod 600 on it"
+    private static let longLine = String(repeating: "a", count: 4097)
+
+    private static let secrets: [(text: String, mode: mode_t, message: String)] = [
+        ("secret", 0o640, openToOthers), ("secret", 0o604, openToOthers), ("secret", 0o620, openToOthers),
+        ("secret", 0o601, openToOthers), ("a\nb", 0o600, "the file is not one line of text"),
+        ("a\u{0}b", 0o600, "the file is not one line of text"), ("a\n\n", 0o600, "the file is not one line of text"),
+        (longLine, 0o600, "the file is longer than 4096 octets"),
+    ]
+
+    @Test(arguments: secrets)
+    func secretIsRefused(text: String, mode: mode_t, message: String) throws {
+        let file = try TemporaryFile(text, mode: mode)
+        #expect(passwordProblem(file.path) == "test.yaml:4: database.password_file: \(message)")
     }
 
-    @Test(arguments: ["", "\n", "\r\n"])
-    func emptySecretIsRefused(text: String) throws {
+    @Test(arguments: ["", "\n", "\r\n"]) func emptySecretIsRefused(text: String) throws {
         let file = try TemporaryFile(text)
         #expect(passwordProblem(file.path) == "test.yaml:4: database.password_file: the file is empty")
-    }
-
-    @Test(arguments: ["a\nb", "a\u{0}b", "a\n\n"])
-    func secretIsOneLine(text: String) throws {
-        let file = try TemporaryFile(text)
-        #expect(passwordProblem(file.path) == "test.yaml:4: database.password_file: the file is not one line of text")
     }
 
     @Test(arguments: [("pass\n", "pass"), ("pass\r\n", "pass"), (" pass ", " pass "), ("päss", "päss")])
@@ -41,68 +43,43 @@ import Testing
     @Test func whatIsNoFileIsRefusedAtOnce() throws {
         let place = try TemporaryFile("")
         unlink(place.path)
-        #expect(
-            passwordProblem(place.path)
-                == "test.yaml:4: database.password_file: cannot open the file: No such file or directory")
+        let prefix = "test.yaml:4: database.password_file: "
+        #expect(passwordProblem(place.path) == prefix + "cannot open the file: No such file or directory")
         try #require(mkfifo(place.path, 0o600) == 0)
-        #expect(passwordProblem(place.path) == "test.yaml:4: database.password_file: is not a regular file")
-        #expect(passwordProblem("/") == "test.yaml:4: database.password_file: is not a regular file")
-        #expect(passwordProblem("/dev/zero") == "test.yaml:4: database.password_file: is not a regular file")
-        #expect(
-            passwordProblem("secret") == "test.yaml:4: database.password_file: write an absolute path, beginning with /"
-        )
-    }
-
-    @Test func longSecretIsRefused() throws {
-        let file = try TemporaryFile(String(repeating: "a", count: 4097))
-        #expect(
-            passwordProblem(file.path) == "test.yaml:4: database.password_file: the file is longer than 4096 octets")
-    }
-
-    @Test func keySetThatEveryoneCanWriteIsRefused() throws {
-        let file = try TemporaryFile(#"{"keys":[]}"#, mode: 0o666)
-        #expect(
-            SampleFile.problems(SampleFile.adding("    jwks_file: \(file.path)")) == [
-                "test.yaml:10: identity_providers[0].jwks_file: everyone can write the file; run chmod o-w on it"
-            ])
-    }
-
-    @Test(arguments: ["{}", "[]", #"{"keys":[]}"#, #"{"keys":[{"kty":"oct","k":"AA"}]}"#, "<html>"])
-    func keySetWithoutKeysIsRefused(_ text: String) throws {
-        let file = try TemporaryFile(text, mode: 0o644)
-        #expect(
-            SampleFile.problems(SampleFile.adding("    jwks_file: \(file.path)")) == [
-                "test.yaml:10: identity_providers[0].jwks_file: the file is no JSON Web Key Set that holds a key for signatures"
-            ])
-    }
-
-    @Test(arguments: [
-        (0o644, "the file holds no certificates in PEM"), (0o666, "everyone can write the file; run chmod o-w on it"),
-    ])
-    func authoritiesThatAreNoneAreRefused(_ mode: mode_t, _ message: String) throws {
-        let file = try TemporaryFile("nothing", mode: mode)
-        #expect(
-            SampleFile.problems(SampleFile.adding("    ca_file: \(file.path)")) == [
-                "test.yaml:10: identity_providers[0].ca_file: \(message)"
-            ])
-    }
-
-    @Test func configurationThatEveryoneCanWriteIsRefused() throws {
-        let file = try TemporaryFile(SampleFile.minimal, mode: 0o646)
-        let error = #expect(throws: ConfigurationError.self) {
-            try ConfigurationReader.read(file: file.path, environment: [:])
+        for path in [place.path, "/", "/dev/zero"] {
+            #expect(passwordProblem(path) == prefix + "is not a regular file")
         }
-        #expect(error?.problems.map(\.message) == ["everyone can write the file; run chmod o-w on it"])
+        #expect(passwordProblem("secret") == prefix + "write an absolute path, beginning with /")
     }
 
-    @Test func configurationIsUTF8() throws {
-        let file = try TemporaryFile(SampleFile.minimal)
-        let descriptor = open(file.path, O_WRONLY | O_APPEND)
-        defer { close(descriptor) }
-        try #require(write(descriptor, [0x23, 0xFF] as [UInt8], 2) == 2)
-        let error = #expect(throws: ConfigurationError.self) {
-            try ConfigurationReader.read(file: file.path, environment: [:])
+    private static let noKeySet = "the file is no JSON Web Key Set that holds a key for signatures"
+    private static let openToAll = "everyone can write the file; run chmod o-w on it"
+
+    private static let files: [(key: String, text: String, mode: mode_t, message: String)] = [
+        ("jwks_file", "{}", 0o644, noKeySet), ("jwks_file", "[]", 0o644, noKeySet),
+        ("jwks_file", #"{"keys":[]}"#, 0o644, noKeySet), ("jwks_file", "<html>", 0o644, noKeySet),
+        ("jwks_file", #"{"keys":[{"kty":"oct","k":"AA"}]}"#, 0o644, noKeySet),
+        ("jwks_file", #"{"keys":[]}"#, 0o666, openToAll), ("ca_file", "nothing", 0o666, openToAll),
+        ("ca_file", "nothing", 0o644, "the file holds no certificates in PEM"),
+    ]
+
+    @Test(arguments: files)
+    func fileOfAProviderIsRefused(key: String, text: String, mode: mode_t, message: String) throws {
+        let file = try TemporaryFile(text, mode: mode)
+        #expect(
+            SampleFile.problems(SampleFile.adding("    \(key): \(file.path)")) == [
+                "test.yaml:10: identity_providers[0].\(key): \(message)"
+            ])
+    }
+
+    @Test func configurationIsUTF8ThatFewCanWrite() throws {
+        let (open, strange) = (try TemporaryFile(SampleFile.minimal, mode: 0o646), try TemporaryFile(""))
+        try (Data(SampleFile.minimal.utf8) + Data([0x23, 0xFF])).write(to: URL(filePath: strange.path))
+        for (file, message) in [(open, Self.openToAll), (strange, "is not UTF-8")] {
+            let error = #expect(throws: ConfigurationError.self) {
+                try ConfigurationReader.read(file: file.path, environment: [:])
+            }
+            #expect(error?.problems.map(\.message) == [message])
         }
-        #expect(error?.problems.map(\.message) == ["is not UTF-8"])
     }
 }

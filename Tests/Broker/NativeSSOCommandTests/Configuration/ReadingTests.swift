@@ -10,24 +10,6 @@ import Testing
 @testable import native_sso
 
 @Suite struct ReadingTests {
-    @Test func everythingWrongIsReportedInTheOrderOfTheFile() {
-        let problems = SampleFile.problems(
-            """
-            public: { listen: here }
-            tokens:
-              access: never
-            database: { url: mysql://x }
-            issuer: https://sso.example.com/#
-            """, ["NATIVE_SSO_LOG_LEVEL": "loud", "NATIVE_SSO_ISUER": "x"])
-        #expect(
-            problems.map { $0.split(separator: ": ").prefix(2).joined(separator: ": ") } == [
-                "test.yaml: identity_providers", "test.yaml: keys.directory", "test.yaml:1: public.listen",
-                "test.yaml:3: tokens.access", "test.yaml:4: database.url", "test.yaml:5: issuer",
-                "NATIVE_SSO_ISUER: is not a variable of the configuration; did you mean NATIVE_SSO_ISSUER?",
-                "NATIVE_SSO_LOG_LEVEL: log.level",
-            ])
-    }
-
     // MARK: Environment
 
     @Test func variablesOverrideTheFile() throws {
@@ -49,7 +31,6 @@ import Testing
             "NATIVE_SSO_TOKEN_ACCESS: is not a variable of the configuration; did you mean NATIVE_SSO_TOKENS_ACCESS?"
         ),
         ("NATIVE_SSO_X", "1", "NATIVE_SSO_X: is not a variable of the configuration; unset it"),
-        ("NATIVE_SSO_TOKENS", "1", "NATIVE_SSO_TOKENS: is not a variable of the configuration; unset it"),
         (
             "NATIVE_SSO_IDENTITY_PROVIDERS_0_ISSUER", "https://evil.example",
             "NATIVE_SSO_IDENTITY_PROVIDERS_0_ISSUER: is not a variable of the configuration; unset it"
@@ -61,10 +42,6 @@ import Testing
         (
             "NATIVE_SSO_DATABASE_PASSWORD_FILE", "",
             "NATIVE_SSO_DATABASE_PASSWORD_FILE: database.password_file: has no value; write one, or remove it to have the default"
-        ),
-        (
-            "NATIVE_SSO_PUBLIC_LISTEN", "0.0.0.0:80",
-            "NATIVE_SSO_PUBLIC_LISTEN: public.listen: plain HTTP is for loopback, such as 127.0.0.1:8080, and for a Unix socket, such as unix:/run/native-sso/public; write tls.certificate and tls.key, or plain_http: behind-proxy where only a proxy that terminates TLS reaches this address"
         ),
     ])
     func variablesAreHeldToTheSameRules(name: String, value: String, expected: String) {
@@ -92,12 +69,6 @@ import Testing
     func databaseMayBeLocalOrVerified(url: String) throws {
         let yaml = SampleFile.replacing("postgresql://broker@%2Frun%2Fpostgresql/native_sso", with: url)
         #expect(try SampleFile.read(yaml).database.url == url)
-    }
-
-    @Test func bothListenersMayAskForFreePorts() throws {
-        let configuration = try SampleFile.read(
-            SampleFile.adding("public: { listen: 127.0.0.1:0 }\ninternal: { listen: 127.0.0.1:0 }"))
-        #expect(configuration.internalListener.listen.port == 0)
     }
 
     @Test func theInternalListenerMayBeAnywhereIfItAsksForCertificates() throws {
@@ -132,41 +103,7 @@ import Testing
             ).metrics != nil)
     }
 
-    @Test func shortAbsoluteLifetimeCarriesIdleWithIt() throws {
-        #expect(try SampleFile.read(SampleFile.adding("sessions: { absolute: 7d }")).sessions.idle == .days(7))
-    }
-
     // MARK: Warnings
-
-    @Test func trailingSlashIsDoubtful() throws {
-        let words =
-            "ends with a slash: issuers are compared octet by octet, so iss in every id_token must end with it as well"
-        #expect(
-            try SampleFile.warnings(SampleFile.replacing("https://idp.example.com", with: "https://idp.example.com/"))
-                == [
-                    SampleFile.unnamedProxy,
-                    "test.yaml:7: warning: identity_providers[0].issuer: \(words)",
-                ])
-        let configuration = try SampleFile.read(
-            SampleFile.replacing("https://idp.example.com", with: "https://idp.example.com/"))
-        #expect(
-            configuration.identityProviders[0].keySource
-                == .discovery(
-                    try #require(ProviderURL("https://idp.example.com/.well-known/openid-configuration")),
-                    keySetHosts: []))
-    }
-
-    @Test func noGraceIsDoubtful() throws {
-        let words = "0: of two refreshes at once, or where an answer was lost, the login is lost as a theft"
-        #expect(
-            try SampleFile.warnings(SampleFile.adding("tokens: { refresh_grace: 0s, unbound_refresh_grace: 0s }")) == [
-                SampleFile.unnamedProxy,
-                "test.yaml:10: warning: tokens.refresh_grace: \(words)",
-                "test.yaml:10: warning: tokens.unbound_refresh_grace: \(words)",
-            ])
-        #expect(
-            try SampleFile.warnings(SampleFile.adding("tokens: { refresh_grace: 1s }")) == [SampleFile.unnamedProxy])
-    }
 
     @Test(arguments: ["[127.0.0.1]", "[]"])
     func aProxyThatIsNotNamedIsDoubtful(_ proxies: String) throws {
@@ -196,21 +133,6 @@ import Testing
         #expect(other.nonceLifetime == .minutes(5))
     }
 
-    @Test func aLifetimeOfNoncesThatAreOffIsDoubtful() throws {
-        #expect(
-            try SampleFile.warnings(SampleFile.adding("dpop: { nonce_lifetime: 1m }")) == [
-                SampleFile.unnamedProxy, "test.yaml:10: warning: dpop.nonce_lifetime: has no effect: dpop.nonce is off",
-            ])
-    }
-
-    @Test func otherNamesOfABrokerThatEnrolsNothingAreDoubtful() throws {
-        #expect(
-            try SampleFile.warnings(SampleFile.adding("audience_aliases: [broker]")) == [
-                SampleFile.unnamedProxy,
-                "test.yaml:10: warning: audience_aliases: has no effect: no identity provider enrols logins here",
-            ])
-    }
-
     /// Each user of each provider, as the tokens name one.
     @Test(
         arguments: [
@@ -237,13 +159,5 @@ import Testing
 
     private static func other(_ keys: String) -> String {
         "  - { issuer: \"https://b.example.com\", profiles: [device-id], algorithms: [RS256], \(keys) }"
-    }
-
-    @Test func noEnabledProviderIsDoubtful() throws {
-        #expect(
-            try SampleFile.warnings(SampleFile.adding("    disabled: true")) == [
-                SampleFile.unnamedProxy,
-                "test.yaml:6: warning: identity_providers: all of them are disabled: every exchange will be refused",
-            ])
     }
 }

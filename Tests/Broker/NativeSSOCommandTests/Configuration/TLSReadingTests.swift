@@ -38,45 +38,30 @@ import HTTPServer
         #expect(try SampleFile.warnings(text).isEmpty)
     }
 
-    @Test func variablesGiveTheFilesToo() throws {
-        let (certificate, key) = try files(try Self.certificate())
-        let variables = [
-            "NATIVE_SSO_PUBLIC_TLS_CERTIFICATE": certificate.path, "NATIVE_SSO_PUBLIC_TLS_KEY": key.path,
-        ]
-        #expect(try SampleFile.read(SampleFile.minimal, variables).publicListener.tls != nil)
-    }
-
-    @Test func bothFilesAreNeeded() throws {
-        #expect(
-            SampleFile.problems(SampleFile.adding("public: { tls: {} }")) == [
-                "test.yaml:10: public.tls.certificate: is missing; write the path of a PEM file",
-                "test.yaml:10: public.tls.key: is missing; write the path of a PEM file",
-            ])
-    }
-
-    @Test func filesThatAreNotThereAreSaid() {
-        #expect(
-            SampleFile.problems(Self.yaml("/nonexistent", "key.pem")) == [
-                "test.yaml:10: public.tls.certificate: cannot open the file: No such file or directory",
-                "test.yaml:10: public.tls.key: write an absolute path, beginning with /",
-            ])
-    }
+    private static let (certificateKey, keyKey) = (
+        "test.yaml:10: public.tls.certificate: ", "test.yaml:10: public.tls.key: "
+    )
 
     @Test func contentsMustBeWhatTheyAreSaidToBe() throws {
         let (certificate, key) = try files(try Self.certificate())
         let (_, stranger) = try files(try Self.certificate())
-        #expect(
-            SampleFile.problems(Self.yaml(certificate.path, stranger.path)) == [
-                "test.yaml:10: public.tls.key: the key does not belong to the first certificate of \(certificate.path)"
-            ])
-        #expect(
-            SampleFile.problems(Self.yaml(key.path, key.path)) == [
-                "test.yaml:10: public.tls.certificate: the file holds no certificates in PEM, the listener's own first"
-            ])
         let text = try TemporaryFile("no key")
+        for (first, second, problem) in [
+            (
+                certificate, stranger,
+                "\(Self.keyKey)the key does not belong to the first certificate of \(certificate.path)"
+            ),
+            (key, key, Self.certificateKey + "the file holds no certificates in PEM, the listener's own first"),
+            (
+                certificate, text,
+                Self.keyKey + "the file holds no private key in PEM that can be read without a password"
+            ),
+        ] {
+            #expect(SampleFile.problems(Self.yaml(first.path, second.path)) == [problem])
+        }
         #expect(
-            SampleFile.problems(Self.yaml(certificate.path, text.path)) == [
-                "test.yaml:10: public.tls.key: the file holds no private key in PEM that can be read without a password"
+            SampleFile.problems(Self.yaml(certificate.path, key.path, more: "plain_http: behind-proxy, ")) == [
+                "test.yaml:10: public.plain_http: tls is given as well, and then nothing is plain; remove one of them"
             ])
     }
 
@@ -84,8 +69,8 @@ import HTTPServer
         let (certificate, key) = try files(try Self.certificate(), certificateMode: 0o646, keyMode: 0o640)
         #expect(
             SampleFile.problems(Self.yaml(certificate.path, key.path)) == [
-                "test.yaml:10: public.tls.certificate: everyone can write the file; run chmod o-w on it",
-                "test.yaml:10: public.tls.key: group or others can access the file; run chmod 600 on it",
+                Self.certificateKey + "everyone can write the file; run chmod o-w on it",
+                Self.keyKey + "group or others can access the file; run chmod 600 on it",
             ])
     }
 
@@ -99,13 +84,5 @@ import HTTPServer
             let warnings = try SampleFile.warnings(Self.yaml(certificate.path, key.path))
             #expect(warnings.count == 1 && warnings[0].contains("public.tls.certificate: \(words)"), "\(warnings)")
         }
-    }
-
-    @Test func plainHTTPAndTLSExcludeEachOther() throws {
-        let (certificate, key) = try files(try Self.certificate())
-        #expect(
-            SampleFile.problems(Self.yaml(certificate.path, key.path, more: "plain_http: behind-proxy, ")) == [
-                "test.yaml:10: public.plain_http: tls is given as well, and then nothing is plain; remove one of them"
-            ])
     }
 }

@@ -72,13 +72,18 @@ extension GuidePageTests {
 
     // MARK: Log
 
-    /// Calls that log, in the sources of the broker.
-    private static func calls() throws -> [(level: String, text: Substring)] {
+    /// The sources of the broker, by the name of the file.
+    private static func sources() throws -> [(name: String, text: String)] {
         let folder = GuidePage.repository.appending(path: "Sources/Broker")
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects ?? []
+        return try files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
+            .map { ($0.lastPathComponent, try String(contentsOf: $0, encoding: .utf8)) }
+    }
+
+    /// Calls that log, in the sources of the broker.
+    private static func calls() throws -> [(level: String, text: Substring)] {
         var calls: [(String, Substring)] = []
-        for case let file as URL in files where file.pathExtension == "swift" {
-            let source = try String(contentsOf: file, encoding: .utf8)
+        for (_, source) in try sources() {
             for match in source.matches(
                 of:
                     /\b(?:logger\.(\w+)|(?:changes|sharedKeys)\.(note)|RequestLog|log|LogLine)\((?:\s*(?:level: \.|\.)(\w+),)?/
@@ -112,13 +117,9 @@ extension GuidePageTests {
     }
 
     @Test func everyLogFieldHasAMeaning() throws {
-        let folder = GuidePage.repository.appending(path: "Sources/Broker")
-        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects ?? []
         var found: Set<String> = []
         // KeyDescription writes members of a JSON schema, which look the same.
-        for case let file as URL in files
-        where file.pathExtension == "swift" && file.lastPathComponent != "KeyDescription.swift" {
-            let source = try String(contentsOf: file, encoding: .utf8)
+        for (name, source) in try Self.sources() where name != "KeyDescription.swift" {
             let inMetadata = /"([a-z_]+)": \.string(?:Convertible)?\(|metadata\["([a-z_]+)"\]/
             for match in source.matches(of: inMetadata) {
                 found.insert(String(match.output.1 ?? match.output.2 ?? ""))

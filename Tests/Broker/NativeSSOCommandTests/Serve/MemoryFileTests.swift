@@ -36,18 +36,13 @@ import Testing
                 await write(contents, to: file)
                 #expect(try MemoryFile(in: path).read() == contents)
             }
+            // A broker that was killed while it wrote leaves the new file behind.
+            try Data("00".utf8).write(to: URL(filePath: "\(path)/database.new"))
+            await write(Self.contents, to: file)
+            #expect(try MemoryFile(in: path).read() == Self.contents)
             #expect(try FileManager.default.contentsOfDirectory(atPath: path) == ["database"])
             let mode = try FileManager.default.attributesOfItem(atPath: "\(path)/database")[.posixPermissions]
             #expect(mode as? NSNumber == 0o600)
-        }
-    }
-
-    /// A broker that was killed while it wrote leaves the new file behind.
-    @Test func replacesWhatAKilledBrokerLeft() async throws {
-        try await withDirectory { path in
-            try Data("00".utf8).write(to: URL(filePath: "\(path)/database.new"))
-            await write(Self.contents, to: try MemoryFile(in: path))
-            #expect(try MemoryFile(in: path).read() == Self.contents)
         }
     }
 

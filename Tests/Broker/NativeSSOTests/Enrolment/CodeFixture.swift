@@ -1,5 +1,4 @@
 import BrokerTesting
-import RegistryConformance
 import StrictCoding
 
 @testable import NativeSSO
@@ -33,6 +32,15 @@ struct CodeFixture {
     }
 
     static let accessTokenHash = DeviceValue("idp-access", profile: .deviceSecret)?.hash(function: .sha256)
+
+    /// The IdP binds its id_token to a device secret of its own.
+    func bind() {
+        var bound = Self.tokens
+        bound.deviceSecret = "idp-device-secret"
+        relay.answer(.tokens(bound))
+        login.idTokens.answer(
+            .claims(idToken(atHash: Self.accessTokenHash, deviceSecretHash: "of-its-own-secret")))
+    }
 
     /// The login's id_token with the `at_hash` of an access token.
     func idToken(atHash: String?, deviceSecretHash: String? = nil) -> IDTokenClaims {

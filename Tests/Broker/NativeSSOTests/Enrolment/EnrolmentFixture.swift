@@ -1,5 +1,4 @@
 import BrokerTesting
-import RegistryConformance
 import NativeSSO
 import StrictCoding
 import Testing
@@ -10,7 +9,7 @@ struct EnrolmentFixture {
     static let deviceID = "95twdf3w4y6wvftw35634t"
 
     let clock = FixedClock()
-    let registry = InMemoryEnrolmentRegistry()
+    let registry = StubEnrolmentRegistry()
     let keys = SoftwareMACKeys()
     let signer = StubTokenSigner()
     let limits = RecordingUseLimits()
@@ -40,8 +39,6 @@ struct EnrolmentFixture {
             device = DeviceValue(Self.deviceID, profile: .deviceID)
             scope = nil
         }
-        registry.enable(client.id)
-        registry.put(client.id, Membership(group: GroupID(validated: "suite"), role: .source))
     }
 
     var idToken: IDTokenClaims {

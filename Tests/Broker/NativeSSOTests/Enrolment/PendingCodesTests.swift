@@ -2,9 +2,14 @@
 import Testing
 
 /// A stopping broker waits for the background work for codes.
-@Suite struct PendingCodesTests {
+@Suite(.timeLimit(.minutes(1))) struct PendingCodesTests {
+    /// Nor after the last work has ended.
     @Test func nothingIsWaitedForInVain() async {
-        await PendingCodes().finished()
+        let pending = PendingCodes()
+        await pending.finished()
+        await pending.run { #expect(pending.count == 1) }.value
+        await pending.finished()
+        #expect(pending.count == 0)
     }
 
     /// Work that pending work starts counts, too.

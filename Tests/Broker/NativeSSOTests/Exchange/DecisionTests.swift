@@ -42,15 +42,3 @@ import Testing
         #expect(await broker.failure(of: scenario.request) == .refused(.sessionEnded))
     }
 }
-
-extension AdmissionFacts {
-    fileprivate func with(grant: GrantFacts?) -> AdmissionFacts { with(session: session, grant: grant) }
-
-    fileprivate func with(session: SessionFacts?, grant: GrantFacts?) -> AdmissionFacts {
-        AdmissionFacts(
-            now: now, clientIsEnabled: clientIsEnabled, source: source, target: target,
-            otherAudienceInGroup: otherAudienceInGroup, session: session, deviceIsBlocked: deviceIsBlocked,
-            boundKey: boundKey, proofWasUsed: proofWasUsed, assertionWasUsed: assertionWasUsed,
-            needsLaterLogin: needsLaterLogin, grant: grant)
-    }
-}

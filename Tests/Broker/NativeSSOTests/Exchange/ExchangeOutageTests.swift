@@ -9,67 +9,46 @@ import Testing
     private static let keyModule = PortError.outage(Outage(.keyModule, "away"))
     private static let defect = PortError.broken("a defect")
 
-    @Test func theIdentityProvider() async throws {
-        let (scenario, broker) = try await granted()
-        broker.idTokens.answer(.outage)
-        await expect(.outage(.identityProvider), of: scenario, at: broker)
-        #expect(broker.registry.admissions.isEmpty)
+    private struct Fault: Sendable {
+        let failure: Failure<ExchangeRefusal>
+        /// Whether the registry was asked.
+        var isAsked = false
+        let happen: @Sendable (Broker) -> Void
     }
 
-    @Test func theDirectory() async throws {
-        let (scenario, broker) = try await granted()
-        broker.directory.fail(with: Self.database)
-        await expect(.outage(.database), of: scenario, at: broker)
-        broker.directory.fail(with: Self.defect)
-        await expect(.broken, of: scenario, at: broker)
-        #expect(broker.registry.admissions.isEmpty)
-    }
+    private static let faults = [
+        Fault(failure: .outage(.identityProvider)) { $0.idTokens.answer(.outage) },
+        Fault(failure: .outage(.database)) { $0.directory.fail(with: database) },
+        Fault(failure: .broken) { $0.directory.fail(with: defect) },
+        Fault(failure: .outage(.keyModule)) { $0.keys.fail(with: keyModule) },
+        Fault(failure: .broken) { $0.keys.fail(with: defect) },
+        Fault(failure: .outage(.keyModule)) { $0.keys.suspendIssuing(with: keyModule) },
+        // A known outage of the key module writes nothing.
+        Fault(failure: .outage(.keyModule)) { $0.signer.fail(with: keyModule) },
+        Fault(failure: .outage(.database), isAsked: true) { $0.registry.fail(with: database) },
+        Fault(failure: .broken, isAsked: true) { $0.registry.fail(with: defect) },
+    ]
 
-    @Test func theDeviceKey() async throws {
-        let (scenario, broker) = try await granted()
-        broker.keys.fail(with: Self.keyModule)
-        await expect(.outage(.keyModule), of: scenario, at: broker)
-        broker.keys.fail(with: Self.defect)
-        await expect(.broken, of: scenario, at: broker)
-        #expect(broker.registry.admissions.isEmpty)
-    }
-
-    @Test func theDatabase() async throws {
-        let (scenario, broker) = try await granted()
-        broker.registry.fail(with: Self.database)
-        await expect(.outage(.database), of: scenario, at: broker)
-        broker.registry.fail(with: Self.defect)
-        await expect(.broken, of: scenario, at: broker)
+    @Test(arguments: faults.indices) func aPortGoesAway(_ index: Int) async throws {
+        let fault = Self.faults[index]
+        let scenario = try ExchangeScenario()
+        let broker = try await Broker(scenario)
+        fault.happen(broker)
+        #expect(await broker.failure(of: scenario.request) == fault.failure)
+        if !fault.isAsked { #expect(broker.registry.admissions.isEmpty) }
         #expect(broker.signer.count == 0)
     }
 
-    /// A known outage of the key module writes nothing.
-    @Test func theSignerBefore() async throws {
-        let (scenario, broker) = try await granted()
-        let admissions = broker.registry.admissions.count
-        broker.signer.fail(with: Self.keyModule)
-        await expect(.outage(.keyModule), of: scenario, at: broker)
-        #expect(broker.registry.admissions.count == admissions)
-    }
-
-    @Test func aSuspendedRefreshTokenKey() async throws {
-        let (scenario, broker) = try await granted()
-        let admissions = broker.registry.admissions.count
-        broker.keys.suspendIssuing(with: Self.keyModule)
-        await expect(.outage(.keyModule), of: scenario, at: broker)
-        #expect(broker.registry.admissions.count == admissions)
-    }
-
-    /// The grant is already recorded. The retry continues the same grant.
+    /// The grant is already recorded, and the retry succeeds.
     @Test func theSigner() async throws {
-        let (scenario, broker) = try await granted()
+        let scenario = try ExchangeScenario()
+        let broker = try await Broker(scenario)
         broker.signer.fail(with: Self.keyModule, isKnown: false)
-        await expect(.outage(.keyModule), of: scenario, at: broker)
+        #expect(await broker.failure(of: scenario.request) == .outage(.keyModule))
         broker.signer.fail(with: Self.defect, isKnown: false)
-        await expect(.broken, of: scenario, at: broker)
+        #expect(await broker.failure(of: scenario.request) == .broken)
         broker.signer.fail(with: nil)
         #expect(try await broker.exchange(scenario.request).expiresIn == 300)
-        #expect(broker.registry.counts().grants == 1)
     }
 
     /// While the registry is away, a request that it would refuse gets an outage: no app may lose its login.
@@ -80,20 +59,7 @@ import Testing
             scenario.spoil(for: refusal)
             let broker = try await Broker(scenario)
             broker.registry.fail(with: Self.database)
-            await expect(.outage(.database), of: scenario, at: broker)
+            #expect(await broker.failure(of: scenario.request) == .outage(.database))
         }
-    }
-
-    private func granted() async throws -> (ExchangeScenario, Broker) {
-        let scenario = try ExchangeScenario()
-        return (scenario, try await Broker(scenario))
-    }
-
-    private func expect(
-        _ expected: Failure<ExchangeRefusal>, of scenario: ExchangeScenario, at broker: Broker,
-        sourceLocation: SourceLocation = #_sourceLocation
-    ) async {
-        let seen = await broker.failure(of: scenario.request)
-        #expect(seen == expected, sourceLocation: sourceLocation)
     }
 }

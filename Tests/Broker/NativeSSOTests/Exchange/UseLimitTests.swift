@@ -7,34 +7,6 @@ import Testing
 @Suite struct UseLimitTests {
     private let limited = RateLimited(.session, retryAfter: 7)
 
-    @Test func anExchangeIsChargedToItsLogin() async throws {
-        let scenario = try ExchangeScenario(profile: .deviceSecret)
-        let broker = try await Broker(scenario)
-        _ = try await broker.exchange(scenario.request)
-        let hash = try #require(scenario.deviceHash)
-        #expect(broker.limits.charges == [.exchange(scenario.sessionID, device: hash, client: scenario.target)])
-    }
-
-    /// A refusal after the device hash matched is charged as an exchange.
-    @Test(arguments: ExchangeRefusal.allCases)
-    func aRefusedExchange(_ refusal: ExchangeRefusal) async throws {
-        var scenario = try ExchangeScenario(profile: .deviceSecret)
-        scenario.spoil(for: refusal)
-        let broker = try await Broker(scenario)
-        _ = await broker.failure(of: scenario.request)
-        switch refusal {
-        case .mayActOther: #expect(broker.limits.charges.isEmpty)
-        case .deviceHashMismatch:
-            #expect(broker.limits.charges == [.failure(scenario.sessionID)])
-        default:
-            #expect(broker.limits.charges.count == 1)
-            guard case .exchange? = broker.limits.charges.first else {
-                Issue.record("\(refusal) was charged as \(broker.limits.charges)")
-                return
-            }
-        }
-    }
-
     /// A wrong device value counts as a failure, even if the token is too old.
     @Test(arguments: [ExchangeRefusal.subjectTokenTooOld, .subjectTokenExpired])
     func aGuessWithAnOldToken(_ refusal: ExchangeRefusal) async throws {
@@ -56,19 +28,16 @@ import Testing
         #expect(broker.registry.rotations.isEmpty)
     }
 
-    @Test func aRefreshIsChargedToItsGrant() async throws {
+    @Test func aUseIsChargedToItsGrantAndItsLogin() async throws {
         let scenario = try RefreshScenario()
         let broker = try await Broker(scenario)
         _ = try await broker.refresh(scenario.request(keys: broker.keys))
-        #expect(broker.limits.charges == [.refresh(scenario.grantID, client: scenario.client.id)])
-    }
-
-    @Test func aForeignTokenIsChargedToNoGrant() async throws {
-        let scenario = try RefreshScenario()
-        let broker = try await Broker(scenario)
-        let forged = RefreshRequest(
-            requestID: .random(), client: scenario.client, refreshToken: "nsr1.forged", scope: nil)
-        #expect(await broker.failure(of: forged) == .refused(.tokenNotOurs))
-        #expect(broker.limits.charges.isEmpty)
+        _ = try await broker.exchange(scenario.exchange.request)
+        let hash = try #require(scenario.exchange.deviceHash)
+        #expect(
+            broker.limits.charges == [
+                .refresh(scenario.grantID, client: scenario.client.id),
+                .exchange(scenario.exchange.sessionID, device: hash, client: scenario.client.id),
+            ])
     }
 }

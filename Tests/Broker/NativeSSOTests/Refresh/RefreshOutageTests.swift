@@ -9,49 +9,38 @@ import Testing
     private static let keyModule = PortError.outage(Outage(.keyModule, "away"))
     private static let defect = PortError.broken("a defect")
 
-    @Test func theMACKeys() async throws {
-        let scenario = try RefreshScenario()
-        let broker = try await Broker(scenario)
-        let request = try await scenario.request(keys: broker.keys)
-        broker.keys.fail(with: Self.keyModule)
-        #expect(await broker.failure(of: request) == .outage(.keyModule))
-        broker.keys.fail(with: Self.defect)
-        #expect(await broker.failure(of: request) == .broken)
-        #expect(broker.registry.rotations.isEmpty)
+    private struct Fault: Sendable {
+        let failure: Failure<RefreshRefusal>
+        /// Whether the registry was asked. A known outage of the key module costs no generation.
+        var isAsked = false
+        let happen: @Sendable (Broker) -> Void
     }
 
-    @Test func theDatabase() async throws {
+    private static let faults = [
+        Fault(failure: .outage(.keyModule)) { $0.keys.fail(with: keyModule) },
+        Fault(failure: .broken) { $0.keys.fail(with: defect) },
+        Fault(failure: .outage(.keyModule)) { $0.keys.suspendIssuing(with: keyModule) },
+        Fault(failure: .outage(.keyModule)) { $0.signer.fail(with: keyModule) },
+        Fault(failure: .outage(.database), isAsked: true) { $0.registry.fail(with: database) },
+        Fault(failure: .broken, isAsked: true) { $0.registry.fail(with: defect) },
+    ]
+
+    @Test(arguments: faults.indices) func aPortGoesAway(_ index: Int) async throws {
+        let fault = Self.faults[index]
         let scenario = try RefreshScenario()
         let broker = try await Broker(scenario)
         let request = try await scenario.request(keys: broker.keys)
-        broker.registry.fail(with: Self.database)
-        #expect(await broker.failure(of: request) == .outage(.database))
-        broker.registry.fail(with: Self.defect)
-        #expect(await broker.failure(of: request) == .broken)
+        fault.happen(broker)
+        #expect(await broker.failure(of: request) == fault.failure)
+        #expect(broker.registry.rotations.count == (fault.isAsked ? 1 : 0))
         #expect(broker.signer.count == 0)
     }
 
-    /// A known outage of the key module costs no generation.
-    @Test func theSignerBefore() async throws {
-        let scenario = try RefreshScenario()
+    @Test func noKeyOfTheClientsAlgorithm() async throws {
+        var scenario = try RefreshScenario()
         let broker = try await Broker(scenario)
-        let request = try await scenario.request(keys: broker.keys)
-        broker.signer.fail(with: Self.keyModule)
-        #expect(await broker.failure(of: request) == .outage(.keyModule))
-        #expect(broker.registry.rotations.isEmpty)
-        var other = scenario
-        other.client.accessTokenAlgorithm = .rs256
-        broker.signer.fail(with: nil)
-        #expect(await broker.failure(of: try await other.request(keys: broker.keys)) == .outage(.keyModule))
-        #expect(broker.registry.rotations.isEmpty)
-    }
-
-    @Test func aSuspendedRefreshTokenKey() async throws {
-        let scenario = try RefreshScenario()
-        let broker = try await Broker(scenario)
-        let request = try await scenario.request(keys: broker.keys)
-        broker.keys.suspendIssuing(with: Self.keyModule)
-        #expect(await broker.failure(of: request) == .outage(.keyModule))
+        scenario.client.accessTokenAlgorithm = .rs256
+        #expect(await broker.failure(of: try await scenario.request(keys: broker.keys)) == .outage(.keyModule))
         #expect(broker.registry.rotations.isEmpty)
     }
 

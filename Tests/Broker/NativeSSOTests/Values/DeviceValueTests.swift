@@ -2,24 +2,12 @@ import NativeSSO
 import Testing
 
 @Suite struct DeviceValueTests {
-    private func value(_ length: Int, _ profile: Profile) -> DeviceValue? {
-        DeviceValue(String(repeating: "x", count: length), profile: profile)
-    }
-
-    @Test func aDeviceIDHas22To512Characters() {
-        #expect(value(0, .deviceID) == nil)
-        #expect(value(21, .deviceID) == nil)
-        #expect(value(22, .deviceID) != nil)
-        #expect(value(512, .deviceID) != nil)
-        #expect(value(513, .deviceID) == nil)
-    }
-
-    @Test(arguments: [Profile.deviceSecret, .deviceSecretTransitional])
-    func aDeviceSecretHas1To4096Characters(profile: Profile) {
-        #expect(value(0, profile) == nil)
-        #expect(value(1, profile) != nil)
-        #expect(value(4096, profile) != nil)
-        #expect(value(4097, profile) == nil)
+    /// A device id has 22 to 512 characters, a device secret 1 to 4096.
+    @Test(arguments: Profile.allCases) func lengthIsBounded(profile: Profile) {
+        let (shortest, longest) = profile == .deviceID ? (22, 512) : (1, 4096)
+        for (length, isGood) in [(shortest - 1, false), (shortest, true), (longest, true), (longest + 1, false)] {
+            #expect((DeviceValue(String(repeating: "x", count: length), profile: profile) != nil) == isGood)
+        }
     }
 
     @Test(arguments: Profile.allCases)
@@ -34,9 +22,8 @@ import Testing
     }
 
     @Test func aDigestHas32Octets() {
-        #expect(DeviceDigest(octets: [UInt8](repeating: 7, count: 32)) != nil)
-        #expect(DeviceDigest(octets: [UInt8](repeating: 7, count: 31)) == nil)
-        #expect(DeviceDigest(octets: [UInt8](repeating: 7, count: 33)) == nil)
-        #expect(DeviceDigest(octets: []) == nil)
+        for count in [0, 31, 32, 33] {
+            #expect((DeviceDigest(octets: [UInt8](repeating: 7, count: count)) != nil) == (count == 32))
+        }
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct LifetimesTests {
     @Test func theGraceDependsOnWhatBindsTheClient() {
-        let lifetimes = Lifetimes(refreshGrace: 60, unboundRefreshGrace: 10)
+        let lifetimes = Lifetimes()
         for authentication in Client.Authentication.allCases {
             let client = Client(
                 id: ClientID(validated: "app"), authentication: authentication, allowedScope: .empty,
@@ -13,13 +13,5 @@ import Testing
             let token = RefreshToken(grantID: UniqueID(high: 0, low: 2), generation: 1)
             #expect(Rotation(request, token, lifetimes).grace == (authentication == .none ? 10 : 60))
         }
-    }
-
-    @Test func defaults() {
-        let lifetimes = Lifetimes()
-        #expect(lifetimes.accessToken == 300)
-        #expect(lifetimes.refreshGrace == 60)
-        #expect(lifetimes.unboundRefreshGrace == 10)
-        #expect(lifetimes.sessionIdle == .days(30))
     }
 }

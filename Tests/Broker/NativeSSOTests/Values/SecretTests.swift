@@ -7,36 +7,23 @@ import Testing
 @Suite struct SecretTests {
     private let secret = "correct-horse-battery-staple"
 
-    @Test func aDeviceValueDoesNotShow() throws {
-        for profile in Profile.allCases {
-            expectHidden(try #require(DeviceValue(secret, profile: profile)))
-        }
-    }
-
-    @Test func aSubjectTokenDoesNotShow() {
+    @Test func theyDoNotShow() throws {
+        let scenario = try ExchangeScenario()
         let token = SubjectToken(secret)
         #expect(token.octets == Array(secret.utf8))
         expectHidden(token)
-    }
-
-    @Test func tokensOfAnAnswerDoNotShow() {
+        for profile in Profile.allCases {
+            let device = try #require(DeviceValue(secret, profile: profile))
+            expectHidden(device)
+            expectHidden(
+                ExchangeRequest(
+                    requestID: .random(), client: scenario.client, issuer: scenario.policy, subjectToken: token,
+                    device: device, scope: nil))
+        }
         expectHidden(
             TokenAnswer(
                 accessToken: secret, expiresIn: 300, scope: "openid", refreshToken: secret, idToken: secret))
-    }
-
-    @Test func aRefreshRequestDoesNotShowItsToken() throws {
-        let client = try ExchangeScenario().client
-        expectHidden(RefreshRequest(requestID: .random(), client: client, refreshToken: secret, scope: nil))
-    }
-
-    @Test func anExchangeRequestDoesNotShowWhatItCarries() throws {
-        let scenario = try ExchangeScenario()
-        let device = try #require(DeviceValue(secret, profile: .deviceID))
-        expectHidden(
-            ExchangeRequest(
-                requestID: .random(), client: scenario.client, issuer: scenario.policy,
-                subjectToken: SubjectToken(secret), device: device, scope: nil))
+        expectHidden(RefreshRequest(requestID: .random(), client: scenario.client, refreshToken: secret, scope: nil))
     }
 
     private func expectHidden(_ value: some Sendable, sourceLocation: SourceLocation = #_sourceLocation) {

@@ -19,3 +19,15 @@ extension LogoutRecord {
             requestID: UniqueID(high: 9, low: 9), milliseconds: now.seconds * 1000)
     }
 }
+
+extension PostgresFixture {
+    var logouts: PostgresLogoutRegistry { PostgresLogoutRegistry(database: service) }
+
+    /// Ends what a logout token of an IdP names.
+    /// - Returns: How many sessions; `nil`: the token was used before.
+    func logOut(
+        _ subject: LogoutSubject, _ tokenID: String, issuedAt: UnixTime? = nil
+    ) async throws -> Int64? {
+        try await logouts.end(.told(subject, tokenID, issuedAt: issuedAt))
+    }
+}

@@ -49,6 +49,8 @@ struct PostgresFixture: GrantRegistryFixture {
 
     var handoffs: any HandoffRegistry { PostgresHandoffRegistry(database: service, atOnce: 16) }
 
+    var administration: Administration { Administration(pool: superuser) }
+
     func passHandoffLife() async throws { try await run(FixtureSQL.passHandoffLife, []) }
 
     func removeMember(_ client: ClientID, at issuer: Issuer) async throws {
@@ -120,7 +122,7 @@ struct PostgresFixture: GrantRegistryFixture {
     }
 
     func endSession(_ id: UniqueID) async throws {
-        _ = try await Administration(pool: superuser).end(
+        _ = try await administration.end(
             [id], reason: "operator",
             AdministrativeAct(actor: "test", reason: nil, requestID: UniqueID(high: 1, low: 2)))
     }

@@ -6,7 +6,7 @@ import Testing
 /// The names that the tests give to sessions. The database has only digests of them.
 enum SessionNames {
     private static let all = [
-        "sid-1", "sid-2", "sid-3", "sid-4", "another", "elsewhere", "ours", "ours-2", "late", "other", "stranger",
+        "sid-1", "sid-2", "sid-3", "sid-4", "another", "elsewhere", "late", "other", "stranger",
         "no-sid",
         "before", "after", "undated", "meanwhile", "later", "live", "ended, not expired", "expired lately",
         "expired, ended lately",

@@ -28,6 +28,16 @@ enum TestDatabase {
         }
     }
 
+    /// Runs `body` with a migrated database and a login in it.
+    static func withWorld(
+        overLanes: Bool = false, gathersFrom: Int = LaneConfiguration().gathersFrom,
+        _ body: @Sendable (PostgresFixture, World) async throws -> Void
+    ) async throws {
+        try await withFixture(overLanes: overLanes, gathersFrom: gathersFrom) { database in
+            try await body(database, World.make(in: database))
+        }
+    }
+
     /// One database for the checks of a suite that follow one another. It ends with the process.
     static func shared(
         overLanes: Bool = false, gathersFrom: Int = LaneConfiguration().gathersFrom

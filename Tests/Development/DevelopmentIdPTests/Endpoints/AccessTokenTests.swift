@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func theScopeDecidesWhichAPITakesIt() async throws {
+    @Test func theScopeDecidesWhichAPITakesItAndWhatTheIDTokenSays() async throws {
         try await TestProvider.run { provider in
             for (scope, audience) in [
                 ("openid api:serverA", ["https://api-a.example.test"]),
@@ -40,19 +40,9 @@ import Testing
                 let answer = try await provider.redeem(try await TestBrowser(provider).code(scope: scope))
                 #expect(try await provider.claims(answer.accessToken).strings("aud") == audience)
             }
-        }
-    }
-
-    @Test func withoutOfflineAccessThereIsNoRefreshToken() async throws {
-        try await TestProvider.run { provider in
-            let answer = try await provider.redeem(try await TestBrowser(provider).code(scope: "openid profile"))
-            #expect(answer.status == .ok && answer.refreshToken == nil)
-        }
-    }
-
-    @Test func theIDTokenSaysWhatTheScopeAllows() async throws {
-        try await TestProvider.run { provider in
+            // Without offline_access there is no refresh token.
             let answer = try await provider.redeem(try await TestBrowser(provider).code(scope: "openid email"))
+            #expect(answer.status == .ok && answer.refreshToken == nil)
             let claims = try await provider.claims(answer.idToken)
             #expect(claims.string("email") == "alice@example.test" && !claims.contains("name"))
         }

@@ -20,51 +20,19 @@ import Testing
         }
     }
 
-    @Test func theLoginIsAnsweredWithCodeStateAndIssuer() async throws {
-        try await TestProvider.run { provider in
-            let browser = TestBrowser(provider)
-            let callback = try TestBrowser.callback(try await browser.logIn(on: try await browser.authorize()))
-            #expect(callback["code"]?.utf8.count == 43)
-            #expect(callback["state"] == "st&te")
-            #expect(callback["iss"] == TestProvider.issuer)
-            #expect(callback["error"] == nil)
-        }
-    }
-
-    @Test func aSessionSparesTheNextAppTheLogin() async throws {
-        try await TestProvider.run { provider in
-            let browser = TestBrowser(provider)
-            _ = try await browser.code()
-            for prompt in [nil, "none"] {
-                #expect(try TestBrowser.callback(try await browser.authorize(["prompt": prompt]))["code"] != nil)
-            }
-            #expect(try await browser.authorize(["prompt": "login"]).status == .ok)
-            #expect(try await browser.authorize(["max_age": "3600"]).status == .seeOther)
-            provider.clock.advance(by: 61)
-            #expect(try await browser.authorize(["max_age": "60"]).status == .ok)
-        }
-    }
-
-    @Test func aSessionEndsByTime() async throws {
+    @Test func aSessionMayBeTooOldForAnAppAndEndsByTime() async throws {
         var lifetimes = Lifetimes()
         lifetimes.session = 100
         try await TestProvider.run(lifetimes: lifetimes) { provider in
             let browser = TestBrowser(provider)
             _ = try await browser.code()
-            provider.clock.advance(by: 99)
+            #expect(try await browser.authorize(["max_age": "3600"]).status == .seeOther)
+            provider.clock.advance(by: 61)
+            #expect(try await browser.authorize(["max_age": "60"]).status == .ok)
+            provider.clock.advance(by: 38)
             #expect(try await browser.authorize().status == .seeOther)
             provider.clock.advance(by: 1)
             #expect(try await browser.authorize().status == .ok)
-        }
-    }
-
-    @Test func withoutASessionSilenceIsRefused() async throws {
-        try await TestProvider.run { provider in
-            let callback = try TestBrowser.callback(try await TestBrowser(provider).authorize(["prompt": "none"]))
-            #expect(callback["error"] == "login_required")
-            #expect(callback["state"] == "st&te")
-            #expect(callback["iss"] == TestProvider.issuer)
-            #expect(callback["code"] == nil)
         }
     }
 
@@ -87,38 +55,28 @@ import Testing
         (["request_uri": "https://x.example"], "request_uri_not_supported"),
     ]
 
-    @Test(arguments: refusals.indices)
-    func theAppIsToldOfItsMistakes(_ index: Int) async throws {
-        let (changes, error) = Self.refusals[index]
+    @Test func theAppIsToldOfItsMistakesAtItsOwnAddressAlone() async throws {
         try await TestProvider.run { provider in
-            let callback = try TestBrowser.callback(try await TestBrowser(provider).authorize(changes))
-            #expect(callback["error"] == error)
-            #expect(callback["state"] == "st&te")
-            #expect(callback["code"] == nil)
+            for (changes, error) in Self.refusals {
+                let callback = try TestBrowser.callback(try await TestBrowser(provider).authorize(changes))
+                #expect(callback["error"] == error, "\(changes)")
+                #expect(callback["state"] == "st&te" && callback["code"] == nil, "\(changes)")
+            }
+            for changes in Self.unsafe {
+                let page = try await TestBrowser(provider).authorize(changes)
+                #expect(page.status == .badRequest && page.headers[.location] == nil, "\(changes)")
+            }
+            let twice = try await TestBrowser(provider).get("/authorize?client_id=app-one&client_id=app-two")
+            #expect(twice.status == .badRequest)
         }
     }
 
+    /// An address that is not registered is never visited.
     static let unsafe: [KeyValuePairs<String, String?>] = [
         ["client_id": nil], ["client_id": "unknown"], ["redirect_uri": nil],
         ["redirect_uri": "com.example.two:/callback"], ["redirect_uri": TestProvider.redirectURI + "/"],
         ["redirect_uri": "https://evil.example/cb"], ["client_id": "app-two"],
     ]
-
-    @Test(arguments: unsafe.indices)
-    func anUnregisteredAddressIsNeverVisited(_ index: Int) async throws {
-        try await TestProvider.run { provider in
-            let page = try await TestBrowser(provider).authorize(Self.unsafe[index])
-            #expect(page.status == .badRequest)
-            #expect(page.headers[.location] == nil)
-        }
-    }
-
-    @Test func aParameterMustNotComeTwice() async throws {
-        try await TestProvider.run { provider in
-            let page = try await TestBrowser(provider).get("/authorize?client_id=app-one&client_id=app-two")
-            #expect(page.status == .badRequest)
-        }
-    }
 
     @Test func aLoopbackRedirectMayUseAnyPort() async throws {
         try await TestProvider.run { provider in

@@ -5,7 +5,7 @@ import OAuthWire
 import Testing
 
 @Suite struct ConsentTests {
-    @Test func anAppThatNeedsConsentGetsItOnce() async throws {
+    @Test func consentIsForItsScope() async throws {
         try await TestProvider.run { provider in
             let browser = TestBrowser(provider)
             let page = try await browser.logIn(on: try await browser.authorize(["client_id": "app-four"]))
@@ -13,37 +13,13 @@ import Testing
             #expect(String(buffer: page.body).contains("<li>your name</li>"))
             let allowed = try await browser.answer(page, at: "/consent", "decision", "allow")
             #expect(try TestBrowser.callback(allowed)["code"] != nil)
-            let remembered = try await browser.authorize(["client_id": "app-four", "prompt": "none"])
-            #expect(try TestBrowser.callback(remembered)["code"] != nil)
             let more = try await browser.authorize(
                 ["client_id": "app-four", "scope": "openid profile email", "prompt": "none"])
             #expect(try TestBrowser.callback(more)["error"] == "consent_required")
-        }
-    }
-
-    @Test func aDenialIsToldToTheAppAndNotRemembered() async throws {
-        try await TestProvider.run { provider in
-            let browser = TestBrowser(provider)
-            let page = try await browser.logIn(on: try await browser.authorize(["client_id": "app-four"]))
-            let denied = try TestBrowser.callback(try await browser.answer(page, at: "/consent", "decision", "deny"))
-            #expect(denied["error"] == "access_denied" && denied["code"] == nil && denied["state"] == "st&te")
-            let again = try await browser.authorize(["client_id": "app-four", "prompt": "none"])
-            #expect(try TestBrowser.callback(again)["error"] == "consent_required")
-        }
-    }
-
-    @Test func thePromptAsksEveryApp() async throws {
-        try await TestProvider.run { provider in
-            let browser = TestBrowser(provider)
-            _ = try await browser.code()
-            for _ in 1...2 {
-                let page = try await browser.authorize(["prompt": "consent"])
-                let allowed = try await browser.answer(page, at: "/consent", "decision", "allow")
-                #expect(try TestBrowser.callback(allowed)["code"] != nil)
-            }
-            let both = try await browser.authorize(["prompt": "login consent"])
-            let consent = try await browser.logIn(on: both)
-            #expect(String(buffer: consent.body).contains("action=\"/consent\""))
+            // The prompt asks for every app.
+            let asked = try await browser.authorize(["prompt": "consent"])
+            let both = try await browser.logIn(on: try await browser.authorize(["prompt": "login consent"]))
+            for page in [asked, both] { #expect(String(buffer: page.body).contains("action=\"/consent\"")) }
         }
     }
 

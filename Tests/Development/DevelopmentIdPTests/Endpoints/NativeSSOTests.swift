@@ -9,8 +9,8 @@ import Testing
 @Suite struct NativeSSOTests {
     @Test func aDeviceIdentifierStampsTheIDToken() async throws {
         try await TestProvider.run { provider in
-            let answer = try await provider.redeem(
-                try await TestBrowser(provider).code(), deviceID: "95twdf3w4y6wvftw35634t")
+            let browser = TestBrowser(provider)
+            let answer = try await provider.redeem(try await browser.code(), deviceID: "95twdf3w4y6wvftw35634t")
             let claims = try await provider.claims(answer.idToken)
             #expect(claims.string("di_hash") == "b2011aotZ8lT3eslukasAg")
             #expect(claims.string("sid")?.utf8.count == 43)
@@ -19,37 +19,17 @@ import Testing
             let refreshed = try await provider.claims(try await provider.refresh(answer.refreshToken).idToken)
             #expect(refreshed.string("di_hash") == "b2011aotZ8lT3eslukasAg")
             #expect(refreshed.string("sid") == claims.string("sid"))
-        }
-    }
-
-    @Test(arguments: [String(repeating: "a", count: 21), String(repeating: "a", count: 513), "95twdf3w4y6wvftw35634ä"])
-    func anUnusableDeviceIdentifierIsRefusedAndTheCodeStaysGood(_ deviceID: String) async throws {
-        try await TestProvider.run { provider in
-            let code = try await TestBrowser(provider).code()
-            #expect(try await provider.redeem(code, deviceID: deviceID).error == "invalid_request")
-            #expect(try await provider.redeem(code).status == .ok)
-        }
-    }
-
-    @Test func twoLoginsAreTwoSessions() async throws {
-        try await TestProvider.run { provider in
-            let browser = TestBrowser(provider)
-            let first = try await provider.claims(try await provider.redeem(try await browser.code()).idToken)
-            let second = try await provider.claims(try await provider.redeem(try await browser.code()).idToken)
-            #expect(first.string("sid") != second.string("sid"))
-        }
-    }
-
-    @Test func theScopeDeviceSSOMintsASecret() async throws {
-        try await TestProvider.run { provider in
-            let answer = try await provider.redeem(try await TestBrowser(provider).code(scope: "openid device_sso"))
-            let secret = try #require(answer.deviceSecret)
-            #expect(secret.utf8.count == 43)
-            #expect(answer.json.string("scope") == "openid device_sso")
-            let claims = try await provider.claims(answer.idToken)
-            #expect(claims.string("ds_hash")?.utf8.count == 22)
-            #expect(claims.string("sid") != nil)
-            #expect(!claims.contains("di_hash"))
+            // One that is unusable is refused, and the code stays good.
+            let code = try await browser.code()
+            for deviceID in [
+                String(repeating: "a", count: 21), String(repeating: "a", count: 513), "95twdf3w4y6wvftw35634ä",
+            ] {
+                #expect(try await provider.redeem(code, deviceID: deviceID).error == "invalid_request")
+            }
+            let second = try await provider.redeem(code)
+            #expect(second.status == .ok)
+            // Two logins are two sessions.
+            #expect(try await provider.claims(second.idToken).string("sid") != claims.string("sid"))
         }
     }
 
@@ -67,34 +47,23 @@ import Testing
             #expect(replaced.deviceSecret != nil)
             #expect(replaced.deviceSecret != unknown)
             #expect(replaced.deviceSecret != first.deviceSecret)
-        }
-    }
-
-    @Test func aSecretOfAnotherUserIsReplaced() async throws {
-        try await TestProvider.run { provider in
-            let browser = TestBrowser(provider)
-            let alice = try await provider.redeem(try await browser.code(scope: "openid device_sso"))
-            let page = try await browser.authorize(["scope": "openid device_sso", "prompt": "login"])
+            // And so is another user's.
+            let page = try await browser.authorize(["scope": scope, "prompt": "login"])
             let login = try await browser.logIn(on: page, as: "bob", password: "bob-demo-password")
             let bob = try await provider.redeem(
-                try #require(try TestBrowser.callback(login)["code"]), deviceSecret: try #require(alice.deviceSecret))
+                try #require(try TestBrowser.callback(login)["code"]), deviceSecret: try #require(first.deviceSecret))
             #expect(bob.deviceSecret != nil)
-            #expect(bob.deviceSecret != alice.deviceSecret)
-        }
-    }
-
-    @Test func aRefreshKeepsTheSecretItIsSent() async throws {
-        try await TestProvider.run { provider in
-            let first = try await provider.redeem(
-                try await TestBrowser(provider).code(scope: "openid device_sso offline_access"))
+            #expect(bob.deviceSecret != first.deviceSecret)
+            // A refresh keeps the secret that it is sent.
+            let last = try await provider.redeem(try await browser.code(scope: scope + " offline_access"))
             let answer = try await provider.token([
-                "grant_type": "refresh_token", "client_id": "app-one", "refresh_token": first.refreshToken ?? "",
-                "device_secret": first.deviceSecret ?? "",
+                "grant_type": "refresh_token", "client_id": "app-one", "refresh_token": last.refreshToken ?? "",
+                "device_secret": last.deviceSecret ?? "",
             ])
-            #expect(answer.deviceSecret == first.deviceSecret)
+            #expect(answer.deviceSecret == last.deviceSecret)
             #expect(
                 try await provider.claims(answer.idToken).string("ds_hash")
-                    == provider.claims(first.idToken).string("ds_hash"))
+                    == provider.claims(last.idToken).string("ds_hash"))
         }
     }
 

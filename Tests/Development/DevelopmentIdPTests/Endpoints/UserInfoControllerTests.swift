@@ -24,18 +24,13 @@ import Testing
         }
     }
 
-    @Test func anAccessTokenExpires() async throws {
+    @Test func anAccessTokenExpiresAMissingOneIsAskedForAndAWrongOneNamed() async throws {
         try await TestProvider.run { provider in
             let answer = try await provider.redeem(try await TestBrowser(provider).code())
             provider.clock.advance(by: 299)
             #expect(try await provider.opensUserInfo(answer.accessToken))
             provider.clock.advance(by: 1)
             #expect(try await !provider.opensUserInfo(answer.accessToken))
-        }
-    }
-
-    @Test func aMissingTokenIsAskedForAndAWrongOneNamed() async throws {
-        try await TestProvider.run { provider in
             let missing = try await provider.http.execute(uri: "/userinfo", method: .get)
             #expect(missing.status == .unauthorized)
             #expect(missing.headers[.wwwAuthenticate] == "Bearer realm=\"development-idp\"")

@@ -38,6 +38,7 @@ extension Attack {
             assertion("not good yet", .client("client_assertion_nbf")) { assertion, fixture in
                 assertion.claims["nbf"] = .number(JSONNumber(fixture.now + 120))
             }
+            claim("iat", #""now""#, .client("client_assertion_iat"))
             form("of another type", .client("client_assertion_incomplete")) {
                 $0["client_assertion"] = "x"
                 $0["client_assertion_type"] = "urn:ietf:params:oauth:client-assertion-type:saml2-bearer"
@@ -74,6 +75,9 @@ extension Attack {
             }
             assertion("an access token's typ", .client("client_assertion_wrong_typ")) { assertion, _ in
                 assertion.header["typ"] = .string("at+jwt")
+            }
+            assertion("a critical extension", .client("client_assertion_header_refused")) { assertion, _ in
+                assertion.header["crit"] = .array([.string("exp")])
             }
             form("an id_token", .client("client_assertion_unknown_key")) {
                 $0["client_assertion_type"] = TokenForm.assertionType

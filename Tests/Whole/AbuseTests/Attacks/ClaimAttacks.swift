@@ -35,27 +35,15 @@ extension Attack {
             claim("aud", #""\#(Fixture.target)""#, .unusable("self_exchange"))
         }
         Attack("K-07", "several audiences") {
-            token("a foreign one, azp ours", .unusable("audience_outside_group")) { token, _ in
-                token.claims["aud"] = .array([.string(Fixture.source), .string(Fixture.partner)])
-                token.claims["azp"] = .string(Fixture.source)
-            }
-            token("two without azp", .malformed("subject_token_azp")) { token, _ in
-                token.claims["aud"] = .array([.string(Fixture.source), .string(Fixture.targetOnly)])
-            }
-            token("azp not among them", .malformed("subject_token_azp")) { token, _ in
-                token.claims["aud"] = .array([.string(Fixture.source), .string(Fixture.targetOnly)])
-                token.claims["azp"] = .string(Fixture.partner)
-            }
-            token("azp differs from the only one", .malformed("subject_token_azp")) { token, _ in
-                token.claims["azp"] = .string(Fixture.targetOnly)
-            }
-            token("azp is no text", .malformed("subject_token_azp")) { token, _ in
-                token.claims["azp"] = .number(JSONNumber(1))
-            }
-            token("all in the group", .granted) { token, _ in
-                token.claims["aud"] = .array([.string(Fixture.source), .string(Fixture.targetOnly)])
-                token.claims["azp"] = .string(Fixture.source)
-            }
+            let both = #"["app-one","app-three"]"#
+            claims(
+                "a foreign one, azp ours", .unusable("audience_outside_group"),
+                ["aud": #"["app-one","partner-app"]"#, "azp": #""app-one""#])
+            claims("two without azp", .malformed("subject_token_azp"), ["aud": both])
+            claims("azp not among them", .malformed("subject_token_azp"), ["aud": both, "azp": #""partner-app""#])
+            claim("azp", #""app-three""#, .malformed("subject_token_azp"))
+            claim("azp", "1", .malformed("subject_token_azp"))
+            claims("all in the group", .granted, ["aud": both, "azp": #""app-one""#])
         }
         Attack("K-08", "aud is none") {
             for json in ["[]", "7", "null", "{}", "[7]", #"[["app-one"]]"#, #""""#, nil] {
@@ -63,27 +51,18 @@ extension Attack {
             }
         }
         Attack("K-09", "another token of the same issuer") {
-            token("an access token", .malformed("subject_token_is_access_token")) { token, _ in
-                token.claims["scope"] = .string("openid")
-                token.claims["client_id"] = .string(Fixture.source)
-            }
+            claims(
+                "an access token", .malformed("subject_token_is_access_token"),
+                ["scope": #""openid""#, "client_id": #""app-one""#])
+        }
+        Attack("L-12", "a logout token of the same issuer") {
+            header("typ", #""logout+jwt""#, .malformed("subject_token_wrong_typ"))
             claim(
                 "events", #"{"http://schemas.openid.net/event/backchannel-logout":{}}"#,
                 .malformed("subject_token_is_logout_token"))
         }
-        Attack("L-12", "a logout token of the same issuer") {
-            token("by its typ", .malformed("subject_token_wrong_typ")) { token, _ in
-                token.header["typ"] = .string("logout+jwt")
-            }
-            token("by what it says", .malformed("subject_token_is_logout_token")) { token, _ in
-                token.claims["events"] = try JSONText.value(
-                    #"{"http://schemas.openid.net/event/backchannel-logout":{}}"#)
-            }
-        }
         Attack("P-13", "a proof of possession in place of an id_token") {
-            token("signed by the issuer", .malformed("subject_token_wrong_typ")) { token, _ in
-                token.header["typ"] = .string("dpop+jwt")
-            }
+            header("typ", #""dpop+jwt""#, .malformed("subject_token_wrong_typ"))
             token("as an app makes it", .malformed("subject_token_wrong_typ")) { token, fixture in
                 token.sign(with: fixture.keys.attacker)
                 token.header["typ"] = .string("dpop+jwt")
@@ -117,34 +96,21 @@ extension Attack {
                 return HTTPRequest.token(try fixture.form(token, device: login.device).parameters)
             }
             // Only a token that is still good shows that the login is.
-            token("of a login that nobody has seen", .unusable("session_unknown")) { token, fixture in
-                token.claims["exp"] = .number(JSONNumber(fixture.now - 1))
-            }
+            times("of a login that nobody has seen", .unusable("session_unknown"), ["exp": -1])
         }
         Attack("K-16", "an id_token older than any login") {
-            token("400 days", .unusable("subject_token_too_old")) { token, fixture in
-                token.claims["iat"] = .number(JSONNumber(fixture.now - 400 * 86_400))
-                token.claims["auth_time"] = nil
-            }
-            token("1970", .unusable("subject_token_too_old")) { token, _ in
-                token.claims["iat"] = .number(JSONNumber(0))
-                token.claims["auth_time"] = nil
-            }
+            times("400 days", .unusable("subject_token_too_old"), ["iat": -400 * 86_400, "auth_time": nil])
+            claims("1970", .unusable("subject_token_too_old"), ["iat": "0", "auth_time": nil])
+            times(
+                "25 hours, of a login that nobody has seen", .unusable("first_sight_token_too_old"),
+                ["iat": -90_000, "auth_time": nil])
         }
         Attack("K-17", "an id_token from the future") {
-            token("10 s", .granted) { token, fixture in token.claims["iat"] = .number(JSONNumber(fixture.now + 10)) }
-            token("70 s", .malformed("subject_token_iat")) { token, fixture in
-                token.claims["iat"] = .number(JSONNumber(fixture.now + 70))
-            }
-            token("nbf in an hour", .malformed("subject_token_nbf")) { token, fixture in
-                token.claims["nbf"] = .number(JSONNumber(fixture.now + 3600))
-            }
-            token("auth_time after iat", .malformed("subject_token_auth_time")) { token, fixture in
-                token.claims["auth_time"] = .number(JSONNumber(fixture.now + 3600))
-            }
-            token("exp before iat", .malformed("subject_token_exp")) { token, fixture in
-                token.claims["exp"] = .number(JSONNumber(fixture.now - 3600))
-            }
+            times("10 s", .granted, ["iat": 10])
+            times("70 s", .malformed("subject_token_iat"), ["iat": 70])
+            times("nbf in an hour", .malformed("subject_token_nbf"), ["nbf": 3600])
+            times("auth_time after iat", .malformed("subject_token_auth_time"), ["auth_time": 3600])
+            times("exp before iat", .malformed("subject_token_exp"), ["exp": -3600])
         }
         Attack("K-18", "numbers that are none, or too many") {
             for number in [
@@ -168,27 +134,10 @@ extension Attack {
                 token.claims["sub"] = .string("somebody-else")
                 return HTTPRequest.token(try fixture.form(token, device: login.device).parameters)
             }
-            Variant(name: "of a login that was ended", verdict: .unusable("session_ended")) { fixture in
-                let login = try await fixture.login()
-                try await fixture.end(login)
-                return HTTPRequest.token(try fixture.form(login.token, device: login.device).parameters)
-            }
-            Variant(name: "of a login that has expired", verdict: .unusable("session_expired")) { fixture in
-                let login = try await fixture.login()
-                try await fixture.expire(login)
-                return HTTPRequest.token(try fixture.form(login.token, device: login.device).parameters)
-            }
-            Variant(name: "of a name that had an end since", verdict: .unusable("subject_token_before_end")) {
-                fixture in
-                let login = try await fixture.login()
-                try await fixture.outdateTokens(of: login)
-                return HTTPRequest.token(try fixture.form(login.token, device: login.device).parameters)
-            }
-            Variant(name: "of a login that was long idle", verdict: .unusable("session_idle")) { fixture in
-                let login = try await fixture.login()
-                try await fixture.idle(login)
-                return HTTPRequest.token(try fixture.form(login.token, device: login.device).parameters)
-            }
+            after("of a login that was ended", "session_ended") { try await $1.end($0) }
+            after("of a login that has expired", "session_expired") { try await $1.expire($0) }
+            after("of a name that had an end since", "subject_token_before_end") { try await $1.outdateTokens(of: $0) }
+            after("of a login that was long idle", "session_idle") { try await $1.idle($0) }
         }
         Attack("K-21", "the hash of another device value") {
             token("another device", .unusable("device_hash_mismatch")) { token, _ in
@@ -229,22 +178,15 @@ extension Attack {
                     profile == .deviceSecret
                     ? .refused(status: 400, error: "interaction_required", reason: "assurance_insufficient")
                     : .unusable("assurance_insufficient")
-                strict("acr too low, \(profile)", verdict, profile) { token, fixture in
-                    token.claims["acr"] = .string("urn:example:loa1")
-                    token.claims["auth_time"] = .number(JSONNumber(fixture.now - 70))
-                }
-                strict("20 hours ago, \(profile)", verdict, profile) { token, fixture in
-                    token.claims["acr"] = .string("urn:example:loa2")
-                    token.claims["auth_time"] = .number(JSONNumber(fixture.now - 72_000))
-                }
-                strict("nobody knows when, \(profile)", verdict, profile) { token, _ in
-                    token.claims["acr"] = .string("urn:example:loa2")
-                    token.claims["auth_time"] = nil
-                }
-                strict("strong and recent, \(profile)", .granted, profile) { token, _ in
-                    token.claims["acr"] = .string("urn:example:loa2")
-                }
+                strict("acr too low, \(profile)", verdict, profile, "loa1", -70)
+                strict("20 hours ago, \(profile)", verdict, profile, "loa2", -72_000)
+                strict("nobody knows when, \(profile)", verdict, profile, "loa2", nil)
+                strict("strong and recent, \(profile)", .granted, profile, "loa2", -70)
             }
+        }
+        Attack("K-24", "a login whose strength is no text") {
+            claim("acr", "7", .malformed("subject_token_acr_amr"))
+            claim("amr", "[7]", .malformed("subject_token_acr_amr"))
         }
         Attack("K-25", "a bomb of claims") {
             token("900 members", .malformed("subject_token_malformed")) { token, _ in
@@ -278,15 +220,44 @@ extension Attack {
         }
     }
 
-    /// An exchange by the app that wants a strong and recent login.
+    /// An exchange by the app that wants a strong and recent login, of this strength and so many seconds ago.
     fileprivate static func strict(
-        _ name: String, _ verdict: Verdict, _ profile: NativeProfile,
-        _ bend: @escaping @Sendable (inout IDToken, Fixture) throws -> Void
+        _ name: String, _ verdict: Verdict, _ profile: NativeProfile, _ level: String, _ seconds: Int64?
     ) -> Variant {
         Variant(name: name, verdict: verdict) { fixture in
-            var form = try fixture.exchange(profile) { try bend(&$0, fixture) }
+            var form = try fixture.exchange(profile) { token in
+                token.claims["acr"] = .string("urn:example:\(level)")
+                token.claims["auth_time"] = seconds.map { .number(JSONNumber(fixture.now + $0)) }
+            }
             form["client_id"] = Fixture.strict
             return HTTPRequest.token(form.parameters)
+        }
+    }
+
+    /// Several claims, as JSON texts; `nil` leaves a claim out.
+    fileprivate static func claims(_ name: String, _ verdict: Verdict, _ changes: [String: String?]) -> Variant {
+        token(name, verdict) { token, _ in
+            for (claim, json) in changes { token.claims[claim] = try json.map(JSONText.value) }
+        }
+    }
+
+    /// Claims in seconds from now; `nil` leaves a claim out.
+    fileprivate static func times(_ name: String, _ verdict: Verdict, _ changes: [String: Int64?]) -> Variant {
+        token(name, verdict) { token, fixture in
+            for (claim, seconds) in changes {
+                token.claims[claim] = seconds.map { .number(JSONNumber(fixture.now + $0)) }
+            }
+        }
+    }
+
+    /// The exchange of a known login after an event.
+    fileprivate static func after(
+        _ name: String, _ reason: String, _ event: @escaping @Sendable (Login, Fixture) async throws -> Void
+    ) -> Variant {
+        Variant(name: name, verdict: .unusable(reason)) { fixture in
+            let login = try await fixture.login()
+            try await event(login, fixture)
+            return HTTPRequest.token(try fixture.form(login.token, device: login.device).parameters)
         }
     }
 }

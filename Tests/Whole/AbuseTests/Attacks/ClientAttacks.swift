@@ -10,9 +10,9 @@ extension Attack {
             refresh("a refresh", .client("client_missing")) { form, _ in form["client_id"] = nil }
         }
         Attack("C-02", "an unknown or disabled client") {
-            form("unknown", .client("client_unknown")) { $0["client_id"] = "nope" }
-            form("in other letters", .client("client_unknown")) { $0["client_id"] = "APP-TWO" }
-            form("with an accent", .client("client_unknown")) { $0["client_id"] = "app-two\u{301}" }
+            for id in ["nope", "APP-TWO", "app-two\u{301}"] {
+                form(id, .client("client_unknown")) { $0["client_id"] = id }
+            }
             form("disabled", .client("client_disabled")) { $0["client_id"] = Fixture.disabled }
             basic("unknown", "nope:", .challenged("client_unknown"))
             basic("disabled", "\(Fixture.disabled):", .challenged("client_disabled"))
@@ -81,16 +81,16 @@ extension Attack {
             secret("and escaped twice", .challenged("client_authentication_failed")) {
                 Self.escaped($0).replacing("%", with: "%25")
             }
-            basic("half an escape", "app%2:", .challenged("client_basic_malformed"))
-            basic("no colon", "app-two", .challenged("client_basic_malformed"))
-            basic("no client", ":", .challenged("client_basic_malformed"))
-            authorization("no base64", "Basic ?!", .challenged("client_basic_malformed"))
-            authorization("unpadded", "Basic YXBwLXR3bzo", .challenged("client_basic_malformed"))
-            authorization("nothing", "Basic", .challenged("client_basic_malformed"))
+            for credentials in ["app%2:", "app-two", ":"] {
+                basic(credentials, credentials, .challenged("client_basic_malformed"))
+            }
+            for value in ["Basic ?!", "Basic YXBwLXR3bzo", "Basic"] {
+                scheme(value, .challenged("client_basic_malformed"))
+            }
         }
         Attack("C-12", "another scheme") {
             for value in ["Bearer abc", "DPoP abc", "Digest a=b", "Negotiate abc", "", "basicYXBwLXR3bzo="] {
-                authorization("\"\(value)\"", value, .challenged("client_scheme_unknown"))
+                scheme(value, .challenged("client_scheme_unknown"))
             }
         }
     }
@@ -109,10 +109,6 @@ extension Attack {
             let header = "Basic " + Base64.encode(Array(credentials.utf8))
             return HTTPRequest.token(form.parameters, fields: [("Authorization", header)])
         }
-    }
-
-    fileprivate static func authorization(_ name: String, _ value: String, _ verdict: Verdict) -> Variant {
-        http(name, verdict) { $0.fields.append(("Authorization", value)) }
     }
 
     /// The same with what is made of the confidential client's secret.

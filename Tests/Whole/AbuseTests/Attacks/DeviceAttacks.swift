@@ -68,14 +68,10 @@ extension Attack {
             }
         }
         Attack("D-19", "a device_id that is none") {
-            form("21 characters", .malformed("actor_token_malformed")) {
-                $0["actor_token"] = String(repeating: "a", count: 21)
-            }
-            form("513 characters", .malformed("actor_token_malformed")) {
-                $0["actor_token"] = String(repeating: "a", count: 513)
-            }
-            form("beyond ASCII", .malformed("actor_token_malformed")) {
-                $0["actor_token"] = String(repeating: "é", count: 30)
+            for (character, count) in [("a", 21), ("a", 513), ("é", 30)] {
+                form("\(count) times \(character)", .malformed("actor_token_malformed")) {
+                    $0["actor_token"] = String(repeating: character, count: count)
+                }
             }
             form("a tab", .malformed("form_control_character")) {
                 $0["actor_token"] = String(repeating: "\t", count: 30)

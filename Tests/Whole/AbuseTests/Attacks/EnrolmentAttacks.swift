@@ -6,9 +6,9 @@ extension Attack {
     @ListBuilder static var enrolmentAttacks: [Attack] {
         Attack("E-03", "a code, with whatever verifier") {
             code("a good one") { _ in }
-            code("none") { $0["code_verifier"] = nil }
-            code("42 characters") { $0["code_verifier"] = String(repeating: "a", count: 42) }
-            code("128 characters") { $0["code_verifier"] = String(repeating: "a", count: 128) }
+            for verifier in [nil, String(repeating: "a", count: 42), String(repeating: "a", count: 128)] {
+                code("\(verifier?.count ?? 0) characters") { $0["code_verifier"] = verifier }
+            }
             code("129 characters", .malformed("form_value_too_long")) {
                 $0["code_verifier"] = String(repeating: "a", count: 129)
             }
@@ -21,9 +21,9 @@ extension Attack {
             ] { code(address ?? "none") { $0["redirect_uri"] = address } }
         }
         Attack("E-05", "a code of another client") {
-            code("of the source") { $0["client_id"] = Fixture.source }
-            code("of a confidential client") { $0["client_id"] = Fixture.confidential }
-            code("of nobody") { $0["client_id"] = "nope" }
+            for client in [Fixture.source, Fixture.confidential, "nope"] {
+                code("of \(client)") { $0["client_id"] = client }
+            }
         }
         Attack("E-06", "a code that was used or has expired") {
             code("a code") { $0["code"] = Unguessable.make() }

@@ -62,8 +62,12 @@ extension Attack {
             }
         }
         Attack("H-11", "a length that is no plain number") {
-            for length in ["+10", "0x0a", "10,10", "-1", "99999999999999999999", "1e3", ""] {
-                http("\"\(length)\"", .malformed("http_malformed")) {
+            for length in [
+                "+10", "0x0a", "10,10", "-1", "99999999999999999999", "1e3", "", "5 5", "5;", "5,5", "\u{FF15}", "0b1",
+                " ",
+                "5\t5",
+            ] {
+                http(length.debugDescription, .malformed("http_malformed")) {
                     $0.omitsLength = true
                     $0.fields.append(("Content-Length", length))
                 }
@@ -120,6 +124,9 @@ extension Attack {
                 "application/json", "multipart/form-data; boundary=x", "text/plain", "",
                 "application/x-www-form-urlencoded; charset=iso-8859-1",
                 "application/x-www-form-urlencoded, application/json", "application/x-www-form-urlencodedx",
+                "application/x-www-form-urlencoded;", "application/x-www-form-urlencoded; charset=utf-8; charset=utf-8",
+                "application/x-www-form-urlencoded; charset=utf-16", "x-www-form-urlencoded",
+                "application/x-www-form-urlencoded; boundary=x", "application /x-www-form-urlencoded",
             ] {
                 http("\"\(type)\"", .malformed("http_content_type")) { $0.fields = [("Content-Type", type)] }
             }
@@ -148,15 +155,6 @@ extension Attack {
 }
 
 extension Attack {
-    /// `POST /token` with this chunked body.
-    fileprivate static func chunked(_ name: String, _ verdict: Verdict, _ body: String) -> Variant {
-        http(name, verdict, inHTTP2: .malformed) {
-            $0.fields.append(("Transfer-Encoding", "chunked"))
-            $0.omitsLength = true
-            $0.body = Array(body.utf8)
-        }
-    }
-
     /// A good request with one more header line; in HTTP/2 with one more field, split at the colon.
     fileprivate static func head(_ name: String, _ reason: String, _ line: String, inHTTP2: InHTTP2 = .malformed)
         -> Variant

@@ -40,57 +40,34 @@ extension Attack {
             }
         }
         Attack("J-04", "an algorithm that the issuer may not use") {
-            token("ES384", .malformed("subject_token_alg_not_allowed")) { token, fixture in
-                token.sign(with: fixture.keys.es384)
+            signed("ES384", "subject_token_alg_not_allowed") { $0.es384 }
+            signed("PS256", "subject_token_alg_not_allowed") {
+                try $0.rs256.renamed($0.rs256.keyID, algorithm: .ps256)
             }
-            token("PS256", .malformed("subject_token_alg_not_allowed")) { token, fixture in
-                token.sign(with: try fixture.keys.rs256.renamed(fixture.keys.rs256.keyID, algorithm: .ps256))
-            }
-            token("RS256 is allowed", .granted) { token, fixture in token.sign(with: fixture.keys.rs256) }
+            signed("RS256 is allowed", nil) { $0.rs256 }
         }
         Attack("J-05", "one algorithm's signature under another's name") {
-            token("ES256 with an RSA key's id", .malformed("subject_token_alg_not_allowed")) { token, fixture in
-                token.header["kid"] = fixture.keys.rs256.keyID.map { .string($0) }
-            }
-            token("RS256 over ES256", .malformed("subject_token_alg_not_allowed")) { token, _ in
-                token.header["alg"] = .string("RS256")
-            }
-            token("DER instead of r and s", .malformed("subject_token_bad_signature")) { token, _ in
-                token.rewritesToken = { text in
-                    text.prefix(through: text.lastIndex(of: ".") ?? text.startIndex)
-                        + Base64URL.encode([0x30, 0x44] + [UInt8](repeating: 2, count: 68))
-                }
-            }
-            token("r and s zero", .malformed("subject_token_bad_signature")) { token, _ in
-                token.rewritesToken = { text in
-                    text.prefix(through: text.lastIndex(of: ".") ?? text.startIndex)
-                        + Base64URL.encode([UInt8](repeating: 0, count: 64))
-                }
-            }
+            header("kid", #""rsa""#, .malformed("subject_token_alg_not_allowed"))
+            header("alg", #""RS256""#, .malformed("subject_token_alg_not_allowed"))
+            // DER instead of r and s.
+            signature([0x30, 0x44] + [UInt8](repeating: 2, count: 68)) { $0.es256 }
+            signature([UInt8](repeating: 0, count: 64)) { $0.es256 }
         }
         Attack("J-06", "a key that is not for signatures") {
-            token("use=enc", .malformed("subject_token_unknown_key")) { token, fixture in
-                token.sign(with: fixture.keys.encryption)
-            }
-            token("key_ops without verify", .malformed("subject_token_unknown_key")) { token, fixture in
-                token.sign(with: fixture.keys.otherOperations)
-            }
+            signed("use=enc", "subject_token_unknown_key") { $0.encryption }
+            signed("key_ops without verify", "subject_token_unknown_key") { $0.otherOperations }
         }
         Attack("J-07", "a key that the token brings along") {
-            token("jwk", .malformed("subject_token_unknown_key")) { token, fixture in
-                token.sign(with: fixture.keys.attacker)
-                token.header["jwk"] = .object(fixture.keys.attacker.publicKey.json)
+            for (kid, reason) in [
+                (#""attacker""#, "subject_token_unknown_key"), (#""first""#, "subject_token_bad_signature"),
+            ] {
+                token("jwk and kid \(kid)", .malformed(reason)) { token, fixture in
+                    token.sign(with: fixture.keys.attacker)
+                    token.header["kid"] = try JSONText.value(kid)
+                    token.header["jwk"] = .object(fixture.keys.attacker.publicKey.json)
+                }
             }
-            token("jwk and a known kid", .malformed("subject_token_bad_signature")) { token, fixture in
-                let kid = token.header["kid"]
-                token.sign(with: fixture.keys.attacker)
-                token.header["kid"] = kid
-                token.header["jwk"] = .object(fixture.keys.attacker.publicKey.json)
-            }
-            token("x5c", .malformed("subject_token_unknown_key")) { token, fixture in
-                token.sign(with: fixture.keys.attacker)
-                token.header["x5c"] = .array([.string("MIIB")])
-            }
+            signed("x5c", "subject_token_unknown_key", ["x5c": #"["MIIB"]"#]) { $0.attacker }
         }
         Attack("J-08", "an address where the key would be") {
             for name in ["jku", "x5u"] {
@@ -103,58 +80,29 @@ extension Attack {
             }
         }
         Attack("J-11", "no kid") {
-            token("one key for the algorithm", .granted) { token, fixture in
-                token.sign(with: fixture.keys.rs256)
-                token.header["kid"] = nil
-            }
-            token("several", .malformed("subject_token_unknown_key")) { token, _ in token.header["kid"] = nil }
-            token("no text", .malformed("subject_token_header_refused")) { token, _ in
-                token.header["kid"] = .number(JSONNumber(1))
-            }
-            token("SQL", .malformed("subject_token_unknown_key")) { token, _ in
-                token.header["kid"] = .string("' OR '1'='1")
-            }
-            token("a path", .malformed("subject_token_unknown_key")) { token, _ in
-                token.header["kid"] = .string("../../../../dev/null")
-            }
+            signed("one key for the algorithm", nil, ["kid": nil]) { $0.rs256 }
+            header("kid", nil, .malformed("subject_token_unknown_key"))
+            header("kid", "1", .malformed("subject_token_header_refused"))
+            header("kid", #""' OR '1'='1""#, .malformed("subject_token_unknown_key"))
+            header("kid", #""../../../../dev/null""#, .malformed("subject_token_unknown_key"))
         }
         Attack("J-12", "the key of another issuer") {
-            token("by its kid", .malformed("subject_token_unknown_key")) { token, fixture in
-                token.sign(with: fixture.keys.otherIssuer)
-            }
-            token("under our kid", .malformed("subject_token_bad_signature")) { token, fixture in
-                let kid = token.header["kid"]
-                token.sign(with: fixture.keys.otherIssuer)
-                token.header["kid"] = kid
-            }
+            signed("by its kid", "subject_token_unknown_key") { $0.otherIssuer }
+            signed("under our kid", "subject_token_bad_signature", ["kid": #""first""#]) { $0.otherIssuer }
         }
         Attack("J-14", "critical extensions") {
             for json in [#"["bork"]"#, "[]", #"["alg"]"#, #"["b64"]"#, "null", #""b64""#] {
-                token(json, .malformed("subject_token_header_refused")) { token, _ in
-                    token.header["crit"] = try JSONText.value(json)
-                    token.header["b64"] = .bool(false)
-                }
+                signed(json, "subject_token_header_refused", ["crit": json, "b64": "false"]) { $0.es256 }
             }
-            token("b64 alone", .malformed("subject_token_header_refused")) { token, _ in
-                token.header["b64"] = .bool(false)
-            }
-            token("zip", .malformed("subject_token_header_refused")) { token, _ in
-                token.header["zip"] = .string("DEF")
-            }
+            header("b64", "false", .malformed("subject_token_header_refused"))
+            header("zip", #""DEF""#, .malformed("subject_token_header_refused"))
         }
         Attack("J-16", "another kind of token") {
             for type in ["at+jwt", "application/at+jwt", "logout+jwt", "dpop+jwt", "secevent+jwt", "JWTX"] {
-                token("typ \(type)", .malformed("subject_token_wrong_typ")) { token, _ in
-                    token.header["typ"] = .string(type)
-                }
+                header("typ", "\"\(type)\"", .malformed("subject_token_wrong_typ"))
             }
-            token("an empty typ", .malformed("subject_token_header_refused")) { token, _ in
-                token.header["typ"] = .string("")
-            }
-            token("typ jwt", .granted) { token, _ in token.header["typ"] = .string("jwt") }
-            token("typ application/JWT", .granted) { token, _ in token.header["typ"] = .string("application/JWT")
-            }
-            token("no typ", .granted) { token, _ in token.header["typ"] = nil }
+            header("typ", #""""#, .malformed("subject_token_header_refused"))
+            for json in [#""jwt""#, #""application/JWT""#, nil] { header("typ", json, .granted) }
         }
         Attack("J-17", "an encrypted token") {
             rewritten("dir", "subject_token_malformed") { _ in jwe(#"{"alg":"dir","enc":"A128GCM"}"#) }
@@ -171,15 +119,15 @@ extension Attack {
             rewritten("two", "subject_token_malformed") { _ in ".." }
         }
         Attack("J-20", "JSON that two readers read differently") {
-            header("alg twice", "subject_token_malformed") {
+            headerText("alg twice") {
                 $0.replacing("{", with: #"{"alg":"none","#, maxReplacements: 1)
             }
-            header("an escaped alg", "subject_token_malformed") {
+            headerText("an escaped alg") {
                 $0.replacing("{", with: #"{"al\u0067":"none","#, maxReplacements: 1)
             }
-            header("something after it", "subject_token_malformed") { $0 + "{}" }
-            header("a comma too many", "subject_token_malformed") { $0.dropLast() + ",}" }
-            header("no object", "subject_token_malformed") { "[\($0)]" }
+            headerText("something after it") { $0 + "{}" }
+            headerText("a comma too many") { $0.dropLast() + ",}" }
+            headerText("no object") { "[\($0)]" }
             claimsText("sub twice", "subject_token_malformed") {
                 $0.replacing("{", with: #"{"sub":"admin","#, maxReplacements: 1)
             }
@@ -190,26 +138,12 @@ extension Attack {
             claimsText("a comment", "subject_token_malformed") { $0 + "//" }
         }
         Attack("J-23", "RSA at its edges") {
-            token("a key of 1024 bits", .malformed("subject_token_unknown_key")) { token, fixture in
-                token.sign(with: try fixture.keys.rs256.renamed("weak"))
+            for kid in ["weak", "exponent-one"] {
+                signed(kid, "subject_token_unknown_key") { try $0.rs256.renamed(kid) }
             }
-            token("an exponent of one", .malformed("subject_token_unknown_key")) { token, fixture in
-                token.sign(with: try fixture.keys.rs256.renamed("exponent-one"))
-            }
-            token("a signature of zeros", .malformed("subject_token_bad_signature")) { token, fixture in
-                token.sign(with: fixture.keys.rs256)
-                token.rewritesToken = { text in
-                    text.prefix(through: text.lastIndex(of: ".") ?? text.startIndex)
-                        + Base64URL.encode([UInt8](repeating: 0, count: 256))
-                }
-            }
-            token("a signature one octet longer", .malformed("subject_token_bad_signature")) { token, fixture in
-                token.sign(with: fixture.keys.rs256)
-                token.rewritesToken = { text in
-                    text.prefix(through: text.lastIndex(of: ".") ?? text.startIndex)
-                        + Base64URL.encode([UInt8](repeating: 1, count: 257))
-                }
-            }
+            signature([UInt8](repeating: 0, count: 256)) { $0.rs256 }
+            // One octet longer than the key.
+            signature([UInt8](repeating: 1, count: 257)) { $0.rs256 }
         }
         Attack("J-25", "a header that fits another token") {
             token("the payload of a second token", .malformed("subject_token_bad_signature")) { token, fixture in
@@ -241,10 +175,34 @@ extension Attack {
         token(name, .malformed(reason)) { token, _ in token.rewritesToken = rewrite }
     }
 
-    fileprivate static func header(
-        _ name: String, _ reason: String, _ rewrite: @escaping @Sendable (String) -> String
+    fileprivate static func headerText(
+        _ name: String, _ rewrite: @escaping @Sendable (String) -> String
     ) -> Variant {
-        token("header: \(name)", .malformed(reason)) { token, _ in token.rewritesHeader = rewrite }
+        token("header: \(name)", .malformed("subject_token_malformed")) { token, _ in token.rewritesHeader = rewrite }
+    }
+
+    /// Signed with a key that the header names, except for what `header` says otherwise, as JSON text; `nil` leaves it out.
+    /// Granted if there is no reason.
+    fileprivate static func signed(
+        _ name: String, _ reason: String?, _ header: [String: String?] = [:],
+        by key: @escaping @Sendable (FixtureKeys) throws -> TestKey
+    ) -> Variant {
+        token(name, reason.map(Verdict.malformed) ?? .granted) { token, fixture in
+            token.sign(with: try key(fixture.keys))
+            for (name, json) in header { token.header[name] = try json.map(JSONText.value) }
+        }
+    }
+
+    /// These octets in place of a signature by a key.
+    fileprivate static func signature(
+        _ octets: [UInt8], of key: @escaping @Sendable (FixtureKeys) -> TestKey
+    ) -> Variant {
+        token("\(octets.count) octets \(octets[0])", .malformed("subject_token_bad_signature")) { token, fixture in
+            token.sign(with: key(fixture.keys))
+            token.rewritesToken = { text in
+                text.prefix(through: text.lastIndex(of: ".") ?? text.startIndex) + Base64URL.encode(octets)
+            }
+        }
     }
 
     static func claimsText(

@@ -81,6 +81,9 @@ extension Attack {
             proof("a long jti", .proof("dpop_jti")) {
                 $0.claims["jti"] = .string(String(repeating: "j", count: 300))
             }
+            proof("a nonce that is no text", .proof("dpop_nonce_malformed")) {
+                $0.claims["nonce"] = .number(JSONNumber(1))
+            }
             proof("htm", .proof("dpop_htm")) { $0.claims["htm"] = .string("GET") }
             for target in ["https://idp.example.test/token", "\(Fixture.broker)/other", "/token", ""] {
                 proof("htu \(target)", .proof("dpop_htu")) { $0.claims["htu"] = .string(target) }

@@ -47,6 +47,9 @@ extension Attack {
                 try await fixture.blockDevice(of: family.login)
             }
             after("the grant was revoked", "grant_revoked") { family, fixture in try await fixture.revoke(family) }
+            after("the grant is not in the database", "grant_unknown") { family, fixture in
+                try await fixture.delete(family)
+            }
         }
         Attack("R-19", "a refresh token anywhere but in the form") {
             Variant(name: "in a cookie", verdict: .malformed("refresh_token_missing")) { fixture in

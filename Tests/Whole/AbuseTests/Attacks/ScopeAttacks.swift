@@ -11,13 +11,13 @@ extension Attack {
             form("the 2018 slides", .granted) { $0["scope"] = "profile" }
         }
         Attack("S-03", "a scope beyond what is allowed") {
-            form("beyond the client", .scope("scope_exceeds_client")) { $0["scope"] = "openid admin" }
+            for scope in ["openid admin", "unheard.of", "OPENID"] {
+                form(scope, .scope("scope_exceeds_client")) { $0["scope"] = scope }
+            }
             form("beyond the member", .scope("scope_exceeds_member")) {
                 $0["client_id"] = Fixture.narrow
                 $0["scope"] = "openid orders.write"
             }
-            form("nobody has it", .scope("scope_exceeds_client")) { $0["scope"] = "unheard.of" }
-            form("in other letters", .scope("scope_exceeds_client")) { $0["scope"] = "OPENID" }
         }
         Attack("S-04", "a scope that needs consent") {
             form("2018", .scope("consent_required")) { $0["scope"] = "openid payments" }

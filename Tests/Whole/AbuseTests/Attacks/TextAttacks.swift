@@ -6,7 +6,7 @@ extension Attack {
     @ListBuilder static var textAttacks: [Attack] {
         Attack("J-01", "alg is no text") {
             for json in [nil, "null", "7", "[]", #"["ES256"]"#, "true", "{}"] {
-                header("alg", json, "subject_token_header_refused")
+                header("alg", json, .malformed("subject_token_header_refused"))
             }
         }
         Attack("J-03", "a compact form with something in it") {
@@ -22,18 +22,20 @@ extension Attack {
         }
         Attack("J-11", "kid is no name") {
             for json in ["[]", "null", "{}", "true", #""""#] {
-                header("kid", json, "subject_token_header_refused")
+                header("kid", json, .malformed("subject_token_header_refused"))
             }
-            header("kid", "\"\(String(repeating: "k", count: 2000))\"", "subject_token_header_refused")
-            header("kid", #""first\u0000""#, "subject_token_unknown_key")
-            header("kid", #""FIRST""#, "subject_token_unknown_key")
-            header("kid", #""ｆirst""#, "subject_token_unknown_key")
-            header("kid", #""\u0066irst""#, nil)
+            header("kid", "\"\(String(repeating: "k", count: 2000))\"", .malformed("subject_token_header_refused"))
+            header("kid", #""first\u0000""#, .malformed("subject_token_unknown_key"))
+            header("kid", #""FIRST""#, .malformed("subject_token_unknown_key"))
+            header("kid", #""ｆirst""#, .malformed("subject_token_unknown_key"))
+            header("kid", #""\u0066irst""#, .granted)
         }
         Attack("J-16", "typ is no text") {
-            for json in ["[]", "null", "7", #"["JWT"]"#] { header("typ", json, "subject_token_header_refused") }
+            for json in ["[]", "null", "7", #"["JWT"]"#] {
+                header("typ", json, .malformed("subject_token_header_refused"))
+            }
             for json in [#""JWT ""#, #""JWT\u0000""#, #""application/jwt; x=1""#, #""text/jwt""#] {
-                header("typ", json, "subject_token_wrong_typ")
+                header("typ", json, .malformed("subject_token_wrong_typ"))
             }
         }
         Attack("J-20", "claims that are not JSON, and would be to somebody") {
@@ -86,14 +88,7 @@ extension Attack {
 }
 
 extension Attack {
-    /// An id_token whose header says this, as JSON text; `nil` leaves it out. Granted if there is no reason.
-    private static func header(_ name: String, _ json: String?, _ reason: String?) -> Variant {
-        token("\(name) \(json?.prefix(40) ?? "missing")", reason.map(Verdict.malformed) ?? .granted) { token, _ in
-            token.header[name] = try json.map(JSONText.value)
-        }
-    }
-
-    private static func scheme(_ value: String, _ verdict: Verdict) -> Variant {
+    static func scheme(_ value: String, _ verdict: Verdict) -> Variant {
         http(value.debugDescription, verdict) { $0.fields.append(("Authorization", value)) }
     }
 

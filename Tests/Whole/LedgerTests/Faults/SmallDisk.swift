@@ -64,8 +64,8 @@ final class SmallDisk: Sendable {
         let holder = try ManagedProcess(
             "/usr/bin/unshare",
             ["--mount", "--propagation", "private", "/bin/sh", "-c", script, "disk", String(mebibytes)], log: log)
-        // Some milliseconds, once for each test.
-        for _ in 0..<2000 where holder.isRunning {
+        // Some milliseconds, once for each test. It ends where it cannot mount.
+        while holder.isRunning {
             var status = stat()
             if stat(directory(of: holder), &status) == 0, status.st_uid != 0 { return holder }
             usleep(5000)

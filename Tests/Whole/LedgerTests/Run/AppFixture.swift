@@ -50,9 +50,26 @@ struct AppFixture: Sendable {
         try await installation.startBroker(name).ready()
     }
 
-    /// What the database holds, wherever it is now.
+    /// What the database holds of the sessions in the ledger, wherever it is now.
     func finalState(of entries: [LedgerEntry]) async throws -> FinalState {
-        try await installation.finalState(of: entries, on: await primary())
+        let sql = try installation.session(on: await primary())
+        // The database has only digests of their names.
+        let names = Set(entries.map(\.session)).map { "'\($0)'" }.joined(separator: ",")
+        let session =
+            "(SELECT s.*, n FROM native_sso.session s, unnest(ARRAY[\(names)]::text[]) n WHERE s.sid = sha256(n::bytea))"
+        let grants = try await sql.rows(
+            """
+            SELECT s.n, g.client_id, g.grant_id, g.generation, g.revoked_at IS NOT NULL
+            FROM native_sso.sso_grant g JOIN \(session) s USING (session_id)
+            """
+        ).map { row in
+            let columns = row.split(separator: "|").map(String.init)
+            return FinalState.Grant(
+                session: columns[0], app: columns[1], id: columns[2], generation: Int(columns[3]) ?? 0,
+                isRevoked: columns[4] == "t")
+        }
+        let ended = try await sql.rows("SELECT s.n FROM \(session) s WHERE ended_at IS NOT NULL")
+        return FinalState(grants: grants, endedSessions: Set(ended))
     }
 
     /// What the audit knows of the request behind a violation.

@@ -13,19 +13,11 @@ struct LedgerFigures: Sendable {
     var downtimes: [Downtime] = []
     var sessionsEnded = 0
 
-    /// From each promotion to the first success through a broker; `nil` if there was none.
-    func timesToFirstSuccess(in entries: [LedgerEntry]) -> [Duration?] {
+    /// From a moment of each failover to the first success after its kill through a broker; `nil` if there was none.
+    func timesToFirstSuccess(in entries: [LedgerEntry], since moment: KeyPath<Failover, Duration>) -> [Duration?] {
         failovers.map { failover in
             entries.filter { $0.granted != nil && $0.sentAt > failover.killedAt }.map(\.answeredAt).min()
-                .map { max($0 - failover.promotedAt, .zero) }
-        }
-    }
-
-    /// From each kill to the first success.
-    func outages(in entries: [LedgerEntry]) -> [Duration?] {
-        failovers.map { failover in
-            entries.filter { $0.granted != nil && $0.sentAt > failover.killedAt }.map(\.answeredAt).min()
-                .map { $0 - failover.killedAt }
+                .map { max($0 - failover[keyPath: moment], .zero) }
         }
     }
 
@@ -34,6 +26,9 @@ struct LedgerFigures: Sendable {
         func count(_ isCounted: (LedgerEntry) -> Bool) -> Int { entries.count(where: isCounted) }
         let span = (entries.map(\.answeredAt).max() ?? .zero) - (entries.map(\.sentAt).min() ?? .zero)
         let slowest = entries.filter { $0.broker != nil }.map { $0.answeredAt - $0.sentAt }.max() ?? .zero
+        func times(since moment: KeyPath<Failover, Duration>) -> String {
+            timesToFirstSuccess(in: entries, since: moment).map { $0.map(\.rounded) ?? "never" }.joined(separator: ", ")
+        }
         let lost = violations.count { if case .honestAppRefused = $0 { false } else { true } }
         return """
             ledger: \(entries.count) requests in \(span.rounded) s, \(count(\.isAcknowledged)) acknowledged
@@ -42,15 +37,11 @@ struct LedgerFigures: Sendable {
             \(count(\.isLost)) answers lost on purpose
             ledger: \(failovers.count) failovers, \(downtimes.count) brokers killed, \(sessionsEnded) sessions ended, \
             \(count { $0.isReplay && $0.outcome == .refused }) replays refused
-            ledger: promotion to first success \(Self.text(timesToFirstSuccess(in: entries))) s, \
-            kill to first success \(Self.text(outages(in: entries))) s
+            ledger: promotion to first success \(times(since: \.promotedAt)) s, \
+            kill to first success \(times(since: \.killedAt)) s
             ledger: slowest answer \(slowest.rounded) s
             ledger: \(lost) losses, \(violations.count - lost) honest apps refused
             """
-    }
-
-    private static func text(_ times: [Duration?]) -> String {
-        times.map { $0.map(\.rounded) ?? "never" }.joined(separator: ", ")
     }
 }
 
