@@ -17,6 +17,67 @@ struct AdministrationTests {
             defaultScope: Scope(["openid"]), audiences: ["https://api.example.com"])
     }
 
+    private struct Step: Sendable {
+        let kind: AuditKind
+        let change: @Sendable (Administration, AdministrativeAct) async throws -> Void
+
+        init(
+            _ kind: AuditKind, _ change: @escaping @Sendable (Administration, AdministrativeAct) async throws -> Void
+        ) {
+            (self.kind, self.change) = (kind, change)
+        }
+    }
+
+    @Test("The audit has every act by its kind, with who did it and why")
+    func auditsActs() async throws {
+        let (server, signer) = (ClientID(validated: "server"), ClientID(validated: "signer"))
+        let (group, issuer) = (GroupID(validated: "another"), Issuer(validated: "https://idp.example.com"))
+        let secret = ClientSecretDigest(of: "secret")
+        let key = ClientKey(id: ClientKeyID(validated: "k1"), publicJWK: #"{"alg": "ES256", "kty": "EC"}"#)
+        let registration = SessionRegistration(
+            issuer: issuer, sessionID: SessionID(validated: "sid-1"), subject: Subject(validated: "user"),
+            sourceClient: nil, login: Login(), lifetime: .days(1), providerSessionID: SessionID(validated: "idp-1"))
+        try await TestDatabase.withWorld { [act] database, world in
+            let steps: [Step] = [
+                Step(.clientAdded) { try await $0.add(Self.client("server", authentication: .clientSecretBasic), $1) },
+                Step(.clientUpdated) {
+                    try await $0.update(Self.client("server", authentication: .clientSecretBasic), $1)
+                },
+                Step(.clientSecretAdded) { try await $0.addSecret(secret, to: server, $1) },
+                Step(.clientSecretRetired) { try await $0.retireSecret(secret, of: server, $1) },
+                Step(.groupAdded) { try await $0.addGroup(group, issuer: issuer, $1) },
+                Step(.groupMemberSet) { try await $0.putMember(server, .both, in: group, $1) },
+                Step(.groupMemberRemoved) { try await $0.removeMember(server, from: group, $1) },
+                Step(.groupRemoved) { try await $0.removeGroup(group, $1) },
+                Step(.clientAdded) { try await $0.add(Self.client("signer", authentication: .privateKeyJWT), $1) },
+                Step(.clientKeyAdded) { try await $0.addKey(key, to: signer, $1) },
+                Step(.clientKeyRemoved) { try await $0.removeKey(key.id, of: signer, $1) },
+                Step(.clientRemoved) { try await $0.removeClient(signer, $1) },
+                Step(.scopeSet) { try await $0.putScope("payments", requiresConsent: true, $1) },
+                Step(.scopeRemoved) { try await $0.removeScope("payments", $1) },
+                Step(.deviceBlocked) { try await $0.block(world.device, at: issuer, $1) },
+                Step(.deviceUnblocked) { try await $0.unblock(world.device, at: issuer, $1) },
+                Step(.idpSuspended) { try await $0.suspend(issuer, $1) },
+                Step(.idpResumed) { try await $0.resume(issuer, $1) },
+                Step(.retentionSet) { try await $0.setRetention(sessionDays: 100, auditDays: nil, $1) },
+                Step(.sessionMapped) { _ = try await $0.register(registration, $1) },
+                Step(.everythingEnded) { try await $0.endEverything(sameLoginMayReturn: true, $1) },
+            ]
+            for (index, step) in steps.enumerated() {
+                let request = UniqueID(high: 9, low: UInt64(index))
+                try await step.change(
+                    database.administration,
+                    AdministrativeAct(actor: act.actor, reason: act.reason, requestID: request))
+                let records = try await database.administration.audit(ofRequest: request, limit: 9)
+                #expect(records.map(\.kind) == [step.kind.rawValue])
+                #expect(records.first?.actor == "ada (root)", "\(step.kind)")
+                // Of a session it says why in the details.
+                let words = records.map { "\($0.reason ?? "") \($0.details ?? "")" }
+                #expect(words.first?.contains("ticket 12") == true, "\(step.kind): \(words)")
+            }
+        }
+    }
+
     @Test("A selection of sessions may begin and end beyond every instant that PostgreSQL knows")
     func selectsFarInstants() async throws {
         try await TestDatabase.withFixture { database in
