@@ -31,12 +31,12 @@ extension Abuse {
 
         private func redeem(
             _ code: String, _ verifier: String, _ fixture: Fixture, by client: String = Fixture.web,
-            at origin: String = Fixture.webOrigin, scope: String? = nil
+            at origin: String = Fixture.webOrigin, scope: String? = nil, through port: UInt16? = nil
         ) async throws -> HTTPAnswer {
             var form = TokenForm.redemption(code, verifier: verifier, origin: origin)
             form["scope"] = scope
             return try await form.withSecret(fixture.webSecrets[client] ?? "", of: client)
-                .send(to: fixture.running.publicPort)
+                .send(to: port ?? fixture.running.publicPort)
         }
 
         /// The answer tells nothing of the reason, which the audit has. Nothing is written.
@@ -96,7 +96,9 @@ extension Abuse {
             let fixture = try await Fixture.shared
             let (login, browser) = (try await fixture.login(), Browser())
             let code = try await code(login, browser, fixture)
-            let answers = try await atOnce(20) { try await redeem(code, browser.verifier, fixture) }
+            let answers = try await atOnce(20) {
+                try await redeem(code, browser.verifier, fixture, through: fixture.ports[$0 % 2])
+            }
             #expect(answers.count { $0.status == 200 } == 1, "\(answers.map(\.status))")
             #expect(answers.count { $0.text == AnswerContract.unusableBody } == 19)
             // Of so many refusals of one code the audit has a sample. The log has each.
