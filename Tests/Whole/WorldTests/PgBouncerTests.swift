@@ -22,7 +22,7 @@ struct PgBouncerTests {
             #expect(try await broker.token(try logins.exchange(logins.login())).status == 200)
             try await installation.command("client", "disable", logins.target, "--execute", "--reason", "test")
             _ = try await eventually("the broker knows that the app is disabled") {
-                try await broker.token(try logins.exchange(logins.login())).status == 200 ? nil : true
+                try await broker.token(try logins.exchange(logins.login())).error == "invalid_client" ? true : nil
             }
             let owner = pooler.environment(PrivateCluster.superuser, installation)
             let list = try await installation.run(["client", "list"], environment: owner)
