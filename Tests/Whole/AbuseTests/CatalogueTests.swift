@@ -15,6 +15,9 @@ struct CatalogueTests {
         let ids = Catalogue.elsewhere.flatMap { $0.ids.split(separator: " ").map(String.init) } + rows
         #expect(ids.count == Catalogue.count)
         #expect(Set(ids).count == Catalogue.count)
+        // The rows for the other endpoints are chosen by their reasons. A table without rows would try nothing.
+        #expect(Attack.ofEveryEndpoint.count > 20 && Attack.ofTheWire.count > 5)
+        #expect(Attack.all.allSatisfy { !$0.variants.isEmpty })
     }
 
     @Test(arguments: Catalogue.elsewhere) func theTestIsThere(_ entry: Catalogue.Case) throws {
