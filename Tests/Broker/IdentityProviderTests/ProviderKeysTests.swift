@@ -128,6 +128,19 @@ import Testing
         #expect(provider.fetcher.count == 2)
     }
 
+    /// A first sight accepts only keys of the current key set.
+    @Test func aKeyIsCurrentWhileItIsInTheKeySet() async throws {
+        let (old, new) = (try key("old"), try key("new"))
+        let provider = try await known(old)
+        let token = try provider.idToken(old)
+        for (keys, isCurrent) in [([old], true), ([new], false), ([new, old], true)] {
+            try provider.fetcher.answer(keys)
+            await provider.keys.readAgain()
+            #expect(try await provider.verify(token).isKeyCurrent == isCurrent)
+        }
+        #expect(try await provider.verify(try provider.idToken(new)).isKeyCurrent)
+    }
+
     /// Some issuers rotate without a `kid`, or reuse the `kid`.
     @Test(arguments: [nil, "1"])
     func firstTokenOfANewKeyUnderTheOldNameSucceeds(keyID: String?) async throws {
