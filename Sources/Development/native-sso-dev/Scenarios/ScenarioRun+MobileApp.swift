@@ -72,7 +72,7 @@ extension ScenarioRun {
         let login = try login(of: .mobile)
         step("2A", "the access token is in memory and valid: both servers, and no request to the IdP")
         let before = tokenRequestCount
-        for api in SampleAPI.all { try await call(api, with: login.tokens.accessToken, by: login.app) }
+        try await callServers(with: login.tokens.accessToken, by: login.app)
         try expect(tokenRequestCount == before, "no token was asked for")
     }
 
@@ -130,9 +130,8 @@ extension ScenarioRun {
         step("14", "a token of the broker for ServerA, without its scope, is refused by ServerA: insufficient_scope")
         try await call(.a, with: brokerToken(login, scope: "openid profile"), by: app, expecting: 403)
         step("14", "ServerA and ServerB take the tokens of both issuers: the IdP's and the broker's")
-        for token in [token, try await brokerToken(login)] {
-            for api in SampleAPI.all { try await call(api, with: token, by: app) }
-        }
+        try await callServers(with: token, by: app)
+        try await callServers(with: try await brokerToken(login), by: app)
     }
 
     func brokerToken(_ login: Login, scope: String? = nil) async throws -> Credential {

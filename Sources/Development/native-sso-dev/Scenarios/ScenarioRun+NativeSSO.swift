@@ -46,10 +46,8 @@ extension ScenarioRun {
         narrator.note("app-one exchanges its own id_token, which the broker allows it")
         let one = try await endpoint(of: .one, atBroker: true).exchange(login.shared, issuer: sharedIssuer)
         narrator.note("both servers take both apps' tokens, by the broker's keys")
-        for api in SampleAPI.all {
-            try await call(api, with: token, by: .two)
-            try await call(api, with: one.accessToken, by: .one)
-        }
+        try await callServers(with: token, by: .two)
+        try await callServers(with: one.accessToken, by: .one)
     }
 
     /// What 2A to 2C of document 000 are at the broker.

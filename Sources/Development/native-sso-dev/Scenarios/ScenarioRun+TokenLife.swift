@@ -44,7 +44,7 @@ extension ScenarioRun {
         try expect(expiry > now() + buffer, "the token is still valid")
         step("2a.2", "it uses the token as it is")
         let before = tokenRequestCount
-        for api in SampleAPI.all { try await call(api, with: login.tokens.accessToken, by: login.app) }
+        try await callServers(with: login.tokens.accessToken, by: login.app)
         try expect(tokenRequestCount == before, "no token was asked for")
     }
 
@@ -61,7 +61,7 @@ extension ScenarioRun {
         step("2b.3", "there are a new access token and a new id_token, too")
         try expect(tokens.idToken != nil, "the answer has an id_token")
         step("2b.4", "the app goes on")
-        for api in SampleAPI.all { try await call(api, with: tokens.accessToken, by: login.app) }
+        try await callServers(with: tokens.accessToken, by: login.app)
         step("2b.5", "the older refresh token is used once more: it is refused, and so is its successor from now on")
         try await expectRefusal(.invalidGrant) { () async throws(ClientError) in try await idp.refresh(first) }
         try await expectRefusal(.invalidGrant) { () async throws(ClientError) in try await idp.refresh(second) }
@@ -110,17 +110,17 @@ extension ScenarioRun {
         let kid = try CompactJWS(new.secret).header.keyID
         try expect(kid.map { !before.contains($0) } == true, "kid is new")
         step("rotation.3", "the servers meet an unknown kid, fetch the JWKS again and take the token")
-        for api in SampleAPI.all { try await call(api, with: new, by: app) }
+        try await callServers(with: new, by: app)
         step("rotation.4", "tokens of the old key are good until they expire")
         try await call(.a, with: old, by: app)
         step("rotation.5", "the IdP and the broker stand still: the servers take their tokens, and ask no other server")
         // Of a login under an old key: the broker looks for new ones less often than the servers do.
         let brokers = try await brokerToken(try login(of: .one))
-        for api in SampleAPI.all { try await call(api, with: brokers, by: app) }
+        try await callServers(with: brokers, by: app)
         for process in [pid, broker] { kill(process, SIGSTOP) }
         defer { for process in [pid, broker] { kill(process, SIGCONT) } }
         for token in [new, brokers] {
-            for api in SampleAPI.all { try await call(api, with: token, by: app) }
+            try await callServers(with: token, by: app)
         }
         // The next new key is a second or more later: the servers look for an unknown key once a second.
         try await Expiry.wait(until: now() + 1)

@@ -203,6 +203,13 @@ actor ScenarioRun {
         return (try? JSONReader.parse(Array(answer.body.utf8)))?.object
     }
 
+    /// Asks both APIs, which take the token.
+    ///
+    /// A function, because the release compiler of Swift 6.3.1 crashes on this loop inside another loop that waits.
+    func callServers(with token: Credential, by app: SampleApp) async throws {
+        for api in SampleAPI.all { try await call(api, with: token, by: app) }
+    }
+
     /// Asks an API, and tells of it.
     nonisolated func ask(
         _ api: SampleAPI, with token: Credential?, by app: SampleApp

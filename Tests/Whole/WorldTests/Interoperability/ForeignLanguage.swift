@@ -20,10 +20,13 @@ enum ForeignLanguage: String, CaseIterable, Sendable {
                 [
                     try software.path(), "--strict", "--target", "es2022", "--lib", "es2022,dom", "--module",
                     "commonjs", "--outDir", output,
-                ] + files, name: "tsc", within: .seconds(60))
+                ] + files, name: "tsc", environment: ["LD_LIBRARY_PATH": try software.libraries()],
+                within: .seconds(60))
             _ = try await ManagedProcess.output(
                 of: node, ["\(output)/try.js", values], name: rawValue,
-                environment: ["NODE_PATH": libraries, "NODE_EXTRA_CA_CERTS": ca], within: .seconds(60))
+                environment: [
+                    "NODE_PATH": libraries, "NODE_EXTRA_CA_CERTS": ca, "LD_LIBRARY_PATH": try software.libraries(),
+                ], within: .seconds(60))
         case .go:
             let software = Software.go
             _ = try await ManagedProcess.output(
