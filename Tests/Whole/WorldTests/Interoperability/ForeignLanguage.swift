@@ -13,20 +13,18 @@ enum ForeignLanguage: String, CaseIterable, Sendable {
         switch self {
         case .typescript:
             let software = Software.typescript
-            let (node, libraries) = (try software.path("usr/bin/node"), try software.path("usr/share/nodejs"))
+            // Installed: Debian's Node reads parts of itself from their absolute paths.
+            let (node, libraries) = ("/usr/bin/node", try software.path("usr/share/nodejs"))
             let files = ["client.ts", "try.ts", "jose.d.ts"].map { sources.appending(path: $0).path }
             _ = try await ManagedProcess.output(
                 of: node,
                 [
                     try software.path(), "--strict", "--target", "es2022", "--lib", "es2022,dom", "--module",
                     "commonjs", "--outDir", output,
-                ] + files, name: "tsc", environment: ["LD_LIBRARY_PATH": try software.libraries()],
-                within: .seconds(60))
+                ] + files, name: "tsc", within: .seconds(60))
             _ = try await ManagedProcess.output(
                 of: node, ["\(output)/try.js", values], name: rawValue,
-                environment: [
-                    "NODE_PATH": libraries, "NODE_EXTRA_CA_CERTS": ca, "LD_LIBRARY_PATH": try software.libraries(),
-                ], within: .seconds(60))
+                environment: ["NODE_PATH": libraries, "NODE_EXTRA_CA_CERTS": ca], within: .seconds(60))
         case .go:
             let software = Software.go
             _ = try await ManagedProcess.output(
