@@ -28,6 +28,7 @@ actor DevelopmentEnvironment {
         tool = try BuildProducts.path(of: "native-sso-dev")
         brokerProgram = try BuildProducts.path(of: "native-sso")
         ports = try Ports.choose(base: options.portBase)
+        try ports.check()
         directory =
             try options.directory.map { try WorkingDirectory($0, isKept: options.keep) }
             ?? WorkingDirectory(named: "native-sso-dev", isKept: options.keep)

@@ -20,16 +20,18 @@ struct Ports: Sendable, Equatable {
     }
 
     /// - Parameter base: nil for the usual ports, 0 for free ones, otherwise the first of ``count`` in a row.
-    /// - Throws: ``Taken``, if another process has one of the ports.
     static func choose(base: Int?) throws -> Ports {
-        if base == 0 { return Ports(try LoopbackPort.free(count).map(Int.init)) }
-        let ports = base.map { base in Ports((0..<count).map { base + $0 }) } ?? Ports()
-        for port in ports.all where try !LoopbackPort.isFree(UInt16(port)) { throw Taken(port: port) }
-        return ports
+        switch base {
+        case nil: Ports()
+        case 0: Ports(try LoopbackPort.free(count).map(Int.init))
+        case let base?: Ports((0..<count).map { base + $0 })
+        }
     }
 
-    private var all: [Int] {
-        [identityProvider, brokerPublic, brokerInternal, serverA, serverB, plainProvider, page]
+    /// - Throws: ``Taken``, if another process has one of the ports.
+    func check() throws {
+        for port in [identityProvider, brokerPublic, brokerInternal, serverA, serverB, plainProvider, page]
+        where try !LoopbackPort.isFree(UInt16(port)) { throw Taken(port: port) }
     }
 
     init() {}
