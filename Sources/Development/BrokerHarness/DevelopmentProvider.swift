@@ -73,8 +73,6 @@ package struct ProviderFile: Sendable {
     package var isPlain = false
     /// The APIs that its access tokens are for.
     package var resources: [(audience: String, scope: String)] = []
-    /// Seconds, by the names of the file.
-    package var lifetimes: [(name: String, seconds: Int)] = []
     /// Whether `myapp://callback` may be registered.
     package var allowsUndottedSchemes = false
 
@@ -92,9 +90,6 @@ package struct ProviderFile: Sendable {
             if let hashMode { json.member("hash_mode", hashMode) }
             json.member("mode", isPlain ? "plain" : "stamping")
             json.member("undotted_redirect_schemes", allowsUndottedSchemes)
-            json.member(
-                "lifetimes",
-                object: { json in for (name, seconds) in lifetimes { json.member(name, Int64(seconds)) } })
             json.member(
                 "resources",
                 array: { json in

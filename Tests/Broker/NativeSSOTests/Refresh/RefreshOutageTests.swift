@@ -5,25 +5,7 @@ import Testing
 
 /// An outage is never a refusal. The broker issues nothing, and the retry gets the successor.
 @Suite struct RefreshOutageTests {
-    private static let database = PortError.outage(Outage(.database, "away"))
-    private static let keyModule = PortError.outage(Outage(.keyModule, "away"))
-    private static let defect = PortError.broken("a defect")
-
-    private struct Fault: Sendable {
-        let failure: Failure<RefreshRefusal>
-        /// Whether the registry was asked. A known outage of the key module costs no generation.
-        var isAsked = false
-        let happen: @Sendable (Broker) -> Void
-    }
-
-    private static let faults = [
-        Fault(failure: .outage(.keyModule)) { $0.keys.fail(with: keyModule) },
-        Fault(failure: .broken) { $0.keys.fail(with: defect) },
-        Fault(failure: .outage(.keyModule)) { $0.keys.suspendIssuing(with: keyModule) },
-        Fault(failure: .outage(.keyModule)) { $0.signer.fail(with: keyModule) },
-        Fault(failure: .outage(.database), isAsked: true) { $0.registry.fail(with: database) },
-        Fault(failure: .broken, isAsked: true) { $0.registry.fail(with: defect) },
-    ]
+    private static let faults = PortFault.ofKeysAndRegistry
 
     @Test(arguments: faults.indices) func aPortGoesAway(_ index: Int) async throws {
         let fault = Self.faults[index]
@@ -31,7 +13,7 @@ import Testing
         let broker = try await Broker(scenario)
         let request = try await scenario.request(keys: broker.keys)
         fault.happen(broker)
-        #expect(await broker.failure(of: request) == fault.failure)
+        #expect(await broker.failure(of: request) == fault.failure())
         #expect(broker.registry.rotations.count == (fault.isAsked ? 1 : 0))
         #expect(broker.signer.count == 0)
     }
@@ -48,7 +30,7 @@ import Testing
         let scenario = try RefreshScenario()
         let broker = try await Broker(scenario)
         let request = try await scenario.request(keys: broker.keys)
-        broker.signer.fail(with: Self.keyModule, isKnown: false)
+        broker.signer.fail(with: PortFault.keyModule, isKnown: false)
         #expect(await broker.failure(of: request) == .outage(.keyModule))
         // Longer than every grace period.
         broker.pass(.minutes(11))
