@@ -60,7 +60,7 @@ struct TokenRequestTests {
         #expect(try refresh([("refresh_token", "nsr1.abc")] + harmless.map { (name: $0.0, value: $0.1) }).scope == nil)
     }
 
-    @Test("A refresh asks for no other token; an empty parameter of another grant is none")
+    @Test("A refresh asks for no other token; an empty parameter of another grant is ignored")
     func refreshDefects() {
         let token = [(name: "refresh_token", value: "R")]
         let asks = refusal { try refresh(token + [("requested_token_type", "x")]) }

@@ -96,7 +96,7 @@ extension Installation {
         try await cluster.psql("SET ROLE native_sso_broker; \(sql)", database: database)
     }
 
-    /// Puts a key into the table, or what is none.
+    /// Puts a key into the table, or octets that are not a key.
     fileprivate func plant(_ thumbprint: String, _ jwk: String) async throws {
         try await asService(
             """

@@ -1,4 +1,4 @@
-/// The cases of the abuse catalogue that are no rows of ``Attack``: the test of each, or why there is none.
+/// The cases of the abuse catalogue outside ``Attack``: the test of each, or why it has no test.
 enum Catalogue {
     struct Case: Sendable {
         /// Separated by spaces.
@@ -104,7 +104,7 @@ enum Catalogue {
         Case(
             "L-13", in: scenario("Logout"), "aSIDOfAnotherIssuer",
             because: """
-                what issuer B says of a sid is about B's own (iss, sid), which nobody has seen: a 200, Back-Channel \
+                what issuer B says of a sid is about B's own (iss, sid), which is unknown: a 200, Back-Channel \
                 Logout 1.0 §2.7. A refusal would tell B which sids A has given. A's session lives on
                 """),
         Case("L-14", in: scenario("Logout"), "everySession"),

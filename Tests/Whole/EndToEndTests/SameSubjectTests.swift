@@ -153,7 +153,7 @@ import Testing
     }
 
     /// B takes codes and says nothing: they fill its own places, and a broker that starts now cannot judge its logins. Then
-    /// nobody listens there.
+    /// B refuses connections.
     @Test func oneProviderHangsAndGoesAway() async throws {
         let fixture = try await Fixture()
         let (a, b, broker) = (fixture.a, fixture.b, fixture.broker)

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A new phone, as far as apps share something on it. Its keychains last as long as this value: their key is nowhere else.
 final class Device: Sendable {
-    /// Seconds that its clock goes before everybody else's.
+    /// How far its clock is ahead of the servers', in seconds.
     let clockAhead = Atomic<Int64>(0)
     let shared: EncryptedFileKeychain
     let directory: String

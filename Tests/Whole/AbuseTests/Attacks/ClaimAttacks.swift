@@ -96,13 +96,13 @@ extension Attack {
                 return HTTPRequest.token(try fixture.form(token, device: login.device).parameters)
             }
             // Only a token that is still good shows that the login is.
-            times("of a login that nobody has seen", .unusable("session_unknown"), ["exp": -1])
+            times("of an unknown login", .unusable("session_unknown"), ["exp": -1])
         }
         Attack("K-16", "an id_token older than any login") {
             times("400 days", .unusable("subject_token_too_old"), ["iat": -400 * 86_400, "auth_time": nil])
             claims("1970", .unusable("subject_token_too_old"), ["iat": "0", "auth_time": nil])
             times(
-                "25 hours, of a login that nobody has seen", .unusable("first_sight_token_too_old"),
+                "25 hours, of an unknown login", .unusable("first_sight_token_too_old"),
                 ["iat": -90_000, "auth_time": nil])
         }
         Attack("K-17", "an id_token from the future") {
@@ -180,7 +180,7 @@ extension Attack {
                     : .unusable("assurance_insufficient")
                 strict("acr too low, \(profile)", verdict, profile, "loa1", -70)
                 strict("20 hours ago, \(profile)", verdict, profile, "loa2", -72_000)
-                strict("nobody knows when, \(profile)", verdict, profile, "loa2", nil)
+                strict("without auth_time, \(profile)", verdict, profile, "loa2", nil)
                 strict("strong and recent, \(profile)", .granted, profile, "loa2", -70)
             }
         }

@@ -63,7 +63,7 @@ import Testing
         var refreshTokens: [String] = []
         for login in enrolled { refreshTokens.append(try await fixture.use(login)) }
 
-        // The user leaves there, and nobody tells the broker.
+        // The user leaves there, and the broker is not told.
         try await provider.logOut(idToken, client: "app-one", in: browser)
         #expect(try await fixture.exchange(enrolled[0]).status == 200)
         let answer = try await fixture.broker.token(.refresh(refreshTokens[1], client: "app-two"))
