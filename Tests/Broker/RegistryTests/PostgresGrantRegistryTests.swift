@@ -4,7 +4,7 @@ import PostgresClient
 import Testing
 
 /// The conformance checks of every registry, on PostgreSQL.
-@Suite("Grants in PostgreSQL", .serialized)
+@Suite("Grants in PostgreSQL", .serialized, .timeLimit(.minutes(5)))
 struct PostgresGrantRegistryTests {
     private static let alone = Task { try await TestDatabase.shared() }
     private static let overLanes = Task { try await TestDatabase.shared(overLanes: true) }
