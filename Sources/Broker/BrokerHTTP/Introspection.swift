@@ -10,7 +10,7 @@ import StrictCoding
 package struct Introspection: Sendable {
     private let issuer: Issuer
     private let algorithms: Set<SignatureAlgorithm>
-    private let key: @Sendable (JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError>
+    private let key: @Sendable (JOSEHeader) -> Pending<Result<JSONWebKey, JWSError>, PortError>
     private let registry: any RevocationRegistry
     private let idle: Seconds
     private let clock: any WallClock
@@ -18,12 +18,11 @@ package struct Introspection: Sendable {
     /// - Parameters:
     ///   - issuer: Ours: `iss` of the tokens.
     ///   - algorithms: Those of the key module.
-    ///   - key: The published, active or retired key for a header, or why no key fits. Throws an outage if the key may
-    ///     exist.
+    ///   - key: The published, active or retired key for a header, or why no key fits. An outage if the key may exist.
     ///   - idle: Longest time between two uses of a session.
     package init(
         issuer: Issuer, algorithms: Set<SignatureAlgorithm>,
-        key: @escaping @Sendable (JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError>,
+        key: @escaping @Sendable (JOSEHeader) -> Pending<Result<JSONWebKey, JWSError>, PortError>,
         registry: any RevocationRegistry, idle: Seconds, clock: any WallClock
     ) {
         self.issuer = issuer
@@ -36,7 +35,7 @@ package struct Introspection: Sendable {
 
     /// The JSON of the answer.
     func answer(_ token: String, to caller: Client) async throws(PortError) -> [UInt8] {
-        guard caller.authentication != .none, let claims = try claims(of: token), isMeant(claims, for: caller),
+        guard caller.authentication != .none, let claims = try await claims(of: token), isMeant(claims, for: caller),
             let session = claims.string("session_id").flatMap({ UniqueID($0) }),
             let client = claims.string("client_id").flatMap(ClientID.init),
             let issuedAt = claims["iat"]?.number?.int64, let expiry = claims["exp"]?.number?.int64,
@@ -47,10 +46,10 @@ package struct Introspection: Sendable {
     }
 
     /// `nil` unless the broker signed the token, as an access token.
-    private func claims(of token: String) throws(PortError) -> JSONObject? {
+    private func claims(of token: String) async throws(PortError) -> JSONObject? {
         guard let parsed = try? CompactJWS(token), parsed.header.hasType(JWTType.accessToken.rawValue),
             (try? parsed.requireAlgorithm(among: algorithms)) != nil,
-            case .success(let key) = try key(parsed.header), let verified = try? parsed.verified(by: key),
+            case .success(let key) = try await key(parsed.header).value, let verified = try? parsed.verified(by: key),
             verified.claims.string("iss")?.utf8.elementsEqual(issuer.string.utf8) == true
         else { return nil }
         return verified.claims

@@ -178,6 +178,8 @@ package enum OutcomeLabel: String, Sendable, CaseIterable {
     case granted
     case refused
     case unavailable
+    /// A 503 that a caller can choose: see ``Outage/isUndecided``.
+    case undecided
     case failed
 }
 

@@ -42,16 +42,14 @@ package struct IDTokenValidator: IDTokenVerifier {
         _ idToken: SubjectToken, from issuer: Issuer, for use: IDTokenUse, at now: UnixTime
     ) throws(IDTokenVerificationError) -> IDTokenVerification {
         if use == .exchange, let enrolled, enrolled.issuer == issuer {
-            let verified = try enrolled.verify(try parse(idToken, of: issuer, enrolled.algorithms))
-            return .verified(
-                try Self.claims { () throws(SubjectTokenDefect) in
-                    // In every access token of this broker and in no id_token of it.
-                    guard !verified.claims.contains("session_id") else { throw .accessToken }
-                    guard verified.claims["device_sso"] == .bool(true),
-                        let login = verified.claims.string("idp").flatMap(Issuer.init), providers[login] != nil
-                    else { throw .notEnrolled }
-                    return try IDTokenClaims(verified, issuer: issuer, provider: login, subjects: subjects, at: now)
-                })
+            let token = try parse(idToken, of: issuer, enrolled.algorithms)
+            switch enrolled.key(token.header) {
+            case .done(let found): return .verified(try enrolledClaims(of: token, at: issuer, by: found, now: now))
+            case .coming(let find):
+                return .keyUnknown { () async throws(IDTokenVerificationError) in
+                    try enrolledClaims(of: token, at: issuer, by: await find(), now: now)
+                }
+            }
         }
         guard let provider = providers[issuer] else { throw .refused(.issuerMismatch) }
         let token = try parse(idToken, of: issuer, provider.algorithms)
@@ -70,6 +68,37 @@ package struct IDTokenValidator: IDTokenVerifier {
             return .keyUnknown { () async throws(IDTokenVerificationError) in
                 try claims(try await provider.keys.verify(token, with: admissible, after: miss))
             }
+        }
+    }
+
+    /// Of an id_token of this broker.
+    private func enrolledClaims(
+        of token: CompactJWS, at issuer: Issuer, by found: Result<Result<JSONWebKey, JWSError>, PortError>,
+        now: UnixTime
+    ) throws(IDTokenVerificationError) -> IDTokenClaims {
+        let key: Result<JSONWebKey, JWSError>
+        do throws(PortError) {
+            key = try found.get()
+        } catch {
+            switch error {
+            case .outage(let outage): throw .outage(outage)
+            case .broken(let what): throw .outage(Outage(.keyModule, what))
+            }
+        }
+        return try Self.claims { () throws(SubjectTokenDefect) in
+            let verified: VerifiedJWS
+            do throws(JWSError) {
+                verified = try token.verified(by: try key.get())
+            } catch {
+                throw SubjectTokenDefect(error)
+            }
+            // In every access token of this broker and in no id_token of it.
+            guard !verified.claims.contains("session_id") else { throw .accessToken }
+            guard verified.claims["device_sso"] == .bool(true),
+                let login = verified.claims.string("idp").flatMap(Issuer.init), providers[login] != nil
+            else { throw .notEnrolled }
+            return try IDTokenClaims(
+                verified, issuer: issuer, provider: login, subjects: subjects, at: now)
         }
     }
 
@@ -130,32 +159,15 @@ package struct EnrolledIDTokens: Sendable {
     package let issuer: Issuer
     /// The algorithms of the key module.
     package let algorithms: Set<SignatureAlgorithm>
-    /// The published, active or retired key for a header, or why no key fits. Throws an outage if the key may exist.
-    package let key: @Sendable (JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError>
+    /// The published, active or retired key for a header, or why no key fits. An outage if the key may exist.
+    package let key: @Sendable (JOSEHeader) -> Pending<Result<JSONWebKey, JWSError>, PortError>
 
     package init(
         issuer: Issuer, algorithms: Set<SignatureAlgorithm>,
-        key: @escaping @Sendable (JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError>
+        key: @escaping @Sendable (JOSEHeader) -> Pending<Result<JSONWebKey, JWSError>, PortError>
     ) {
         self.issuer = issuer
         self.algorithms = algorithms
         self.key = key
-    }
-
-    func verify(_ token: CompactJWS) throws(IDTokenVerificationError) -> VerifiedJWS {
-        let found: Result<JSONWebKey, JWSError>
-        do throws(PortError) {
-            found = try key(token.header)
-        } catch {
-            switch error {
-            case .outage(let outage): throw .outage(outage)
-            case .broken(let what): throw .outage(Outage(.keyModule, what))
-            }
-        }
-        do throws(JWSError) {
-            return try token.verified(by: try found.get())
-        } catch {
-            throw .refused(SubjectTokenDefect(error))
-        }
     }
 }

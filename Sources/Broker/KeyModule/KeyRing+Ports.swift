@@ -29,18 +29,25 @@ extension KeyRing: TokenSigner {
 }
 
 extension KeyRing {
-    /// The active, published or retired key that verifies a broker token with this header, or why no key fits.
-    /// Throws an outage if a signing key could not be loaded, because it may be the right one.
-    package func verificationKey(for header: JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError> {
-        let keys = try loaded()
-        let found = Result { () throws(JWSError) -> JSONWebKey in
-            guard let set = keys.verificationKeys else { throw .unknownKey }
-            return try set.key(for: header)
+    /// The active, published or retired key that verifies a broker token with this header, or why no key fits. Waits for a
+    /// read of the registry's keys if the key is unknown. An outage if a signing key could not be loaded, because it may be the
+    /// right one.
+    package func verificationKey(for header: JOSEHeader) -> Pending<Result<JSONWebKey, JWSError>, PortError> {
+        .begin { () throws(PortError) in
+            let found = try loaded().verificationKey(for: header)
+            guard case .failure(.unknownKey) = found else { return .done(.success(found)) }
+            return .waiting { [self] () async throws(PortError) in
+                try await readAgain()
+                let keys = try loaded()
+                let found = keys.verificationKey(for: header)
+                if case .failure(.unknownKey) = found,
+                    keys.unknownUses.contains(.accessToken) || keys.problems.contains(where: { $0.use == .accessToken })
+                {
+                    throw .outage(Outage(.keyModule, "a signing key could not be loaded"))
+                }
+                return found
+            }
         }
-        if case .failure(.unknownKey) = found, keys.problems.contains(where: { $0.use == .accessToken }) {
-            throw .outage(Outage(.keyModule, "a signing key could not be loaded"))
-        }
-        return found
     }
 }
 
@@ -58,21 +65,24 @@ extension KeyRing: RefreshTokenAuthenticator {
 
     package func beginTag(_ message: [UInt8], keyID: UInt8) -> Pending<[UInt8]?, PortError> {
         .begin { () throws(PortError) in
-            guard let key = try refreshTokenKey(keyID) else { return .done(.success(nil)) }
-            return key.beginTag(message).then { result in result.map { $0 }.mapError(PortError.init) }
+            if let key = try refreshTokenKey(keyID) {
+                return key.beginTag(message).then { result in result.map { $0 }.mapError(PortError.init) }
+            }
+            return .waiting { [self] () async throws(PortError) in
+                try await readAgain()
+                if let key = try refreshTokenKey(keyID) { return try await .hmac(message, under: key) }
+                guard try !loaded().unknownUses.contains(.refreshToken) else {
+                    throw .outage(
+                        Outage(.keyModule, "a refresh-token key is of a kind that this version does not know"))
+                }
+                return nil
+            }
         }
     }
 
-    /// `nil`: the id is unknown or removed, and all its tokens are invalid. If its key could not be loaded, that is
-    /// undecided: throws an outage.
+    /// `nil`: the id is unknown or removed. If its key could not be loaded, that is undecided: throws an outage.
     private func refreshTokenKey(_ id: UInt8) throws(PortError) -> (any MessageAuthenticator)? {
-        let keys = try loaded()
-        guard let known = keys.refreshTokenKeys[id] else {
-            guard !keys.lacksRefreshTokenKeys else {
-                throw .outage(Outage(.keyModule, "a refresh-token key is of a kind that this version does not know"))
-            }
-            return nil
-        }
+        guard let known = try loaded().refreshTokenKeys[id] else { return nil }
         guard let key = known else {
             throw .outage(Outage(.keyModule, "the refresh-token key \(id) could not be loaded"))
         }

@@ -10,6 +10,9 @@ package final class KeyRing: Sendable {
     // The lock copies one reference: about 20 ns, against 20 µs for the cheapest signature.
     private let keys = Mutex<KeySet?>(nil)
     private let whole = Atomic(false)
+    /// Whether the newest keys of the registry are not in use: see ``adopt(_:)``.
+    private let behind = Atomic(false)
+    private let reading = Mutex<(@Sendable () async throws(PortError) -> Void)?>(nil)
     private let signed = Mutex<[String: Signatures]>([:])
     private let suspended = Mutex<Set<String>>([])
 
@@ -85,9 +88,11 @@ package final class KeyRing: Sendable {
             if let present, present.missing.isEmpty, present.activeKIDs.isSubset(of: new.verifyingKIDs),
                 new.problems.contains(where: { $0.state == .active && !$0.isOthers })
             {
+                behind.store(true, ordering: .relaxed)
                 return false
             }
             present = new
+            behind.store(false, ordering: .relaxed)
             if new.missing.isEmpty, new.problems.allSatisfy({ $0.state == .retired }) {
                 whole.store(true, ordering: .relaxed)
             }
@@ -98,6 +103,20 @@ package final class KeyRing: Sendable {
     func loaded() throws(PortError) -> KeySet {
         guard let keys = current else { throw .outage(Outage(.keyModule, "no keys were loaded yet")) }
         return keys
+    }
+
+    /// Sets how a request with an unknown key has the registry's keys read again. What it throws is that request's outage.
+    package func readsAgain(by read: @escaping @Sendable () async throws(PortError) -> Void) {
+        reading.withLock { $0 = read }
+    }
+
+    /// Reads the registry's keys for a request with an unknown key, which another broker may have made since the last read. Then
+    /// a key that is still unknown does not exist, and ``loaded()`` says so.
+    func readAgain() async throws(PortError) {
+        try await reading.withLock { $0 }?()
+        guard !behind.load(ordering: .relaxed) else {
+            throw .outage(Outage(.keyModule, "the newest keys could not be loaded"))
+        }
     }
 }
 
@@ -185,8 +204,8 @@ package final class KeySet: Sendable {
     private let signers: [TokenSigning]
     /// By the first octet of the refresh tokens; `nil` if the key exists but could not be loaded.
     let refreshTokenKeys: [UInt8: (any MessageAuthenticator)?]
-    /// Whether a key with an unknown id exists: then a token with an unknown id may be valid.
-    let lacksRefreshTokenKeys: Bool
+    /// The uses of keys of a kind that this version does not know: then a token of an unknown key may be valid.
+    let unknownUses: Set<KeyUse>
     let refreshTokenKeyID: UInt8?
     let refreshTokenKID: String?
     let deviceKey: (any MessageAuthenticator)?
@@ -206,6 +225,13 @@ package final class KeySet: Sendable {
 
     func signer(_ algorithm: KeyAlgorithm) -> TokenSigning? { signers.first { $0.algorithm == algorithm } }
 
+    func verificationKey(for header: JOSEHeader) -> Result<JSONWebKey, JWSError> {
+        Result { () throws(JWSError) in
+            guard let verificationKeys else { throw .unknownKey }
+            return try verificationKeys.key(for: header)
+        }
+    }
+
     /// The uses without a loaded active key.
     package var missing: [KeyUse] {
         (signers.isEmpty ? [.accessToken] : []) + (refreshTokenKeyID == nil ? [.refreshToken] : [])
@@ -214,10 +240,10 @@ package final class KeySet: Sendable {
 
     /// Loads the keys of `records`. A key that cannot be loaded does not stop the others: see ``problems``.
     /// - Parameters:
-    ///   - isComplete: Whether `records` includes all refresh-token keys of the registry.
+    ///   - unknownUses: The uses of the registry's keys that are not in `records`.
     ///   - replica: The name of this broker. It signs with its own keys, and where it has none, with those of all brokers.
     package init(
-        _ records: [KeyRecord], isComplete: Bool = true, of replica: String? = nil, from provider: any KeyProvider
+        _ records: [KeyRecord], unknownUses: Set<KeyUse> = [], of replica: String? = nil, from provider: any KeyProvider
     ) async {
         let records = records.filter(\.state.verifies)
         var published: [JSONWebKey] = []
@@ -225,7 +251,7 @@ package final class KeySet: Sendable {
         var refreshTokenKeys: [UInt8: (any MessageAuthenticator)?] = [:]
         var refreshTokenKeyID: UInt8?
         var refreshTokenKID: String?
-        var lacksRefreshTokenKeys = !isComplete
+        var unknownUses = unknownUses
         var deviceKey: (any MessageAuthenticator)?
         var activeKIDs: Set<String> = []
         var problems: [Problem] = []
@@ -248,7 +274,7 @@ package final class KeySet: Sendable {
                     }
                 case .refreshToken:
                     guard let id = KeyReference.refreshTokenID(in: record.reference) else {
-                        lacksRefreshTokenKeys = true
+                        unknownUses.insert(.refreshToken)
                         throw .badReference(record.reference)
                     }
                     refreshTokenKeys[id] = .some(nil)
@@ -268,7 +294,7 @@ package final class KeySet: Sendable {
         self.refreshTokenKeys = refreshTokenKeys
         self.refreshTokenKeyID = refreshTokenKeyID
         self.refreshTokenKID = refreshTokenKID
-        self.lacksRefreshTokenKeys = lacksRefreshTokenKeys
+        self.unknownUses = unknownUses
         self.deviceKey = deviceKey
         self.activeKIDs = activeKIDs
         self.problems = problems

@@ -46,9 +46,11 @@ import Testing
         let key = key ?? .success(own.publicKey)
         return IDTokenValidator(
             [.init(keys: provider.keys, algorithms: [.es256])], subjects: subjects,
-            enrolled: EnrolledIDTokens(issuer: Self.broker, algorithms: [.es256]) { header throws(PortError) in
-                guard case .success(let found) = key else { throw .outage(Outage(.keyModule, "not loaded")) }
-                return header.keyID == found.keyID ? .success(found) : .failure(.unknownKey)
+            enrolled: EnrolledIDTokens(issuer: Self.broker, algorithms: [.es256]) { header in
+                .waiting { () async throws(PortError) in
+                    guard case .success(let found) = key else { throw .outage(Outage(.keyModule, "not loaded")) }
+                    return header.keyID == found.keyID ? .success(found) : .failure(.unknownKey)
+                }
             })
     }
 

@@ -167,6 +167,7 @@ struct TestProvider {
         case verified
         case refused(SubjectTokenDefect)
         case outage(Outage.Component)
+        case undecided(Outage.Component, retryAfter: Seconds)
     }
 
     func outcome(_ token: SubjectToken) async -> Outcome { await outcome(token, at: wallClock.now) }
@@ -186,7 +187,9 @@ struct TestProvider {
         } catch {
             switch error {
             case .refused(let defect): return .refused(defect)
-            case .outage(let outage): return .outage(outage.component)
+            case .outage(let outage):
+                return outage.isUndecided
+                    ? .undecided(outage.component, retryAfter: outage.retryAfter) : .outage(outage.component)
             }
         }
     }

@@ -4,6 +4,7 @@ import JOSE
 import KeyModule
 import NativeSSO
 import StrictCoding
+import Synchronization
 import Testing
 
 @Suite("The key ring behind the ports")
@@ -130,12 +131,44 @@ struct KeyRingTests {
         #expect(try await ring.tag([], keyID: 1) == nil)
     }
 
+    /// Another broker has made a key, and this one has not read it yet.
+    @Test func `an unknown key is looked for in a read that begins then`() async throws {
+        let old = try await adopted()
+        let mac = try provider.generateRefreshTokenKey(id: 2)
+        let new = await KeySet(old + [.of(mac, .refreshToken, .published)], from: provider)
+        let reads = Mutex(0)
+        ring.readsAgain { [ring] () async throws(PortError) in
+            reads.withLock { $0 += 1 }
+            #expect(ring.adopt(new))
+        }
+        for (id, isKnown, count) in [(1, true, 0), (2, true, 1), (2, true, 1), (3, false, 2)] as [(UInt8, Bool, Int)] {
+            #expect(try await (ring.tag([], keyID: id) != nil) == isKnown)
+            #expect(reads.withLock { $0 } == count)
+        }
+        ring.readsAgain { () async throws(PortError) in throw .outage(Outage(.keyModule, "no read")) }
+        #expect(try await ring.tag([], keyID: 1) != nil)
+        await expectOutage { () async throws(PortError) in try await ring.tag([], keyID: 3) }
+    }
+
+    /// The read found new keys that cannot be used, so the present ones stay, and what is unknown may be a new one's.
+    @Test func `while the newest keys cannot be loaded, an unknown key is an outage`() async throws {
+        let records = try await adopted()
+        let mac = try #require(records.first { $0.use == .refreshToken })
+        #expect(try await ring.tag([], keyID: 2) == nil)
+        let missing = mac.changed(kid: "new", reference: "refresh-token-2.key")
+        #expect(!ring.adopt(await KeySet(records + [missing], from: provider)))
+        await expectOutage { () async throws(PortError) in try await ring.tag([], keyID: 2) }
+        await expectOutage { () async throws(PortError) in try await ring.tag([], keyID: 3) }
+        #expect(ring.adopt(await KeySet(records, from: provider)))
+        #expect(try await ring.tag([], keyID: 3) == nil)
+    }
+
     @Test func `beside a key that cannot even be named, an unknown id is an outage`() async throws {
         let records = try await provider.completeSet()
         let known = try #require(records.first { $0.use == .refreshToken })
         let sets = [
             await KeySet(records + [known.changed(kid: "x", reference: "hsm:2")], from: provider),
-            await KeySet(records, isComplete: false, from: provider),
+            await KeySet(records, unknownUses: [.refreshToken], from: provider),
         ]
         for set in sets {
             #expect(ring.adopt(set))

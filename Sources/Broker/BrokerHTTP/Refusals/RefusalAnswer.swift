@@ -38,10 +38,14 @@ struct RefusalAnswer: Sendable {
         status: .tooManyRequests,
         body: OAuthErrorResponse(.temporarilyUnavailable, "There are too many requests."))
 
-    static let unavailable = RefusalAnswer(
-        status: .serviceUnavailable,
-        body: OAuthErrorResponse(.temporarilyUnavailable, "The service is temporarily unavailable."),
-        headers: [("Retry-After", "1")])
+    static let unavailable = unavailable(1)
+
+    static func unavailable(_ retryAfter: Seconds) -> RefusalAnswer {
+        RefusalAnswer(
+            status: .serviceUnavailable,
+            body: OAuthErrorResponse(.temporarilyUnavailable, "The service is temporarily unavailable."),
+            headers: [("Retry-After", retryAfter.count.description)])
+    }
 }
 
 /// Answers of several rows.

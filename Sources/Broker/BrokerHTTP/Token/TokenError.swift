@@ -58,7 +58,7 @@ extension GrantError where Refusal == BrokerHTTP.Refusal {
         case .refused(.refresh(.stateRegressed)): .error
         case .refused(.code(let refusal)) where refusal.isProviderFault: .warning
         case .invalidIDToken, .refused, .limited: .notice
-        case .outage: .warning
+        case .outage(let outage): outage.isUndecided ? .notice : .warning
         case .broken: .error
         }
     }
@@ -66,7 +66,7 @@ extension GrantError where Refusal == BrokerHTTP.Refusal {
     var label: OutcomeLabel {
         switch self {
         case .invalidIDToken, .refused, .limited: .refused
-        case .outage: .unavailable
+        case .outage(let outage): outage.isUndecided ? .undecided : .unavailable
         case .broken: .failed
         }
     }
@@ -76,8 +76,8 @@ extension HTTPAnswer {
     init(_ error: TokenError) {
         if let refusal = error.refusal {
             self.init(refusal.answer)
-        } else if case .outage = error {
-            self.init(RefusalAnswer.unavailable)
+        } else if case .outage(let outage) = error {
+            self.init(RefusalAnswer.unavailable(outage.retryAfter))
         } else {
             self.init(
                 status: .internalServerError,

@@ -19,12 +19,9 @@ struct KeySnapshot: Sendable {
     private(set) var isArchiveRead = false
     /// Why the last fetch failed; nil if it succeeded.
     var failure: KeySetFetchError?
-    /// The version of the snapshot.
-    private(set) var number = 0
 
     /// Merges the archive's content; `nil`: it could not be read.
     mutating func merge(_ archived: ArchivedKeys?) {
-        number += 1
         guard let archived else { return }
         for life in archived.lives { merge(life) }
         revoked.formUnion(archived.revoked)

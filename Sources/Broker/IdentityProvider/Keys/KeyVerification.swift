@@ -25,11 +25,12 @@ extension ProviderKeys {
         case unexplained(Miss)
     }
 
-    struct Miss {
-        /// Why no known key fits; `nil`: there was no usable key set.
-        let defect: SubjectTokenDefect?
-        /// ``KeySnapshot/number`` of those keys.
-        let number: Int
+    enum Miss {
+        case noKeySet
+        /// The token's `kid` is not in the current key set, or the token has none: a newer key may have signed it.
+        case unknown(SubjectTokenDefect)
+        /// The key with the token's `kid` did not sign it, or is retired. Only an issuer that reuses a `kid` makes it true.
+        case known(SubjectTokenDefect)
     }
 
     /// Verifies the signature of `token` with a key of this issuer. Suspends only if no known key verifies it.
@@ -45,7 +46,7 @@ extension ProviderKeys {
     /// Looks for a known key of this issuer that verifies the signature of `token`.
     func find(_ token: CompactJWS, with admissible: Admissible) throws(IDTokenVerificationError) -> Finding {
         let snapshot = snapshot
-        guard isUsable(snapshot) else { return .unexplained(Miss(defect: nil, number: snapshot.number)) }
+        guard isUsable(snapshot) else { return .unexplained(.noKeySet) }
         return try find(token, with: admissible, in: snapshot)
     }
 
@@ -53,20 +54,28 @@ extension ProviderKeys {
     func verify(
         _ token: CompactJWS, with admissible: Admissible, after miss: Miss
     ) async throws(IDTokenVerificationError) -> Verified {
-        let newer = await snapshotAfterMiss()
-        guard isUsable(newer) else { throw .outage(outage(newer)) }
-        var defect = miss.defect
-        if defect == nil || newer.number != miss.number {
-            switch try find(token, with: admissible, in: newer) {
-            case .verified(let verified): return verified
-            case .unexplained(let second):
-                guard defect != nil else { return try await verify(token, with: admissible, after: second) }
-                defect = second.defect
+        var isNew = false
+        if case .unknown = miss {
+            do throws(SharedReads<Void>.Refusal) { try await fetch() } catch {
+                throw .outage(Outage(.identityProvider, error, unknown: "a key of \(issuer)"))
             }
+            isNew = true
+        } else {
+            await fetchIfDue()
         }
+        let newer = snapshot
+        guard isUsable(newer) else { throw .outage(outage(newer)) }
+        switch try find(token, with: admissible, in: newer) {
+        case .verified(let verified): return verified
+        // That fetch may have begun before the token came.
+        case .unexplained(.unknown(let defect)) where !isNew:
+            return try await verify(token, with: admissible, after: .unknown(defect))
         // If the issuer is unreachable, the key may still exist there: an outage, not a refusal.
-        guard let defect, newer.failure == nil else { throw .outage(outage(newer)) }
-        throw .refused(defect)
+        case .unexplained(.unknown(let defect)), .unexplained(.known(let defect)):
+            guard newer.failure == nil else { throw .outage(outage(newer)) }
+            throw .refused(defect)
+        case .unexplained(.noKeySet): throw .outage(outage(newer))
+        }
     }
 
     private func find(
@@ -85,27 +94,28 @@ extension ProviderKeys {
         guard [.unknownKey, .keyDoesNotFitAlgorithm, .badSignature].contains(failure) else {
             throw .refused(SubjectTokenDefect(failure))
         }
+        let isUnknown = failure == .unknownKey || token.header.keyID == nil
         for life in snapshot.retiredKeys(for: token.header) {
             switch Result(catching: { () throws(JWSError) in try token.verified(by: life.key) }) {
             case .success(let verified):
-                try check(life, admissible, for: verified, in: snapshot)
+                guard !snapshot.isRevoked(life.key) else { throw .refused(.keyRevoked) }
+                // The issuer may have taken it into its key set again.
+                guard verifies(life, verified, admissible) else { return .unexplained(.known(.keyRetired)) }
                 return .verified(Verified(token: verified, isKeyCurrent: false))
             case .failure(.badSignature): if failure == .unknownKey { failure = .badSignature }
             case .failure(let error): throw .refused(SubjectTokenDefect(error))
             }
         }
-        return .unexplained(Miss(defect: SubjectTokenDefect(failure), number: snapshot.number))
+        let defect = SubjectTokenDefect(failure)
+        return .unexplained(isUnknown ? .unknown(defect) : .known(defect))
     }
 
-    /// Throws unless a retired key may verify this token.
-    private func check(
-        _ life: ArchivedKey, _ admissible: Admissible, for token: VerifiedJWS, in snapshot: KeySnapshot
-    ) throws(IDTokenVerificationError) {
-        guard !snapshot.isRevoked(life.key) else { throw .refused(.keyRevoked) }
+    /// Whether a retired key may verify this token.
+    private func verifies(_ life: ArchivedKey, _ token: VerifiedJWS, _ admissible: Admissible) -> Bool {
         guard admissible == .everLive, settings.honoursRetiredKeys,
-            let issuedAt = token.claims.number("iat")?.wholeSeconds,
-            life.wasLive(at: UnixTime(seconds: issuedAt), tolerance: lifeTolerance)
-        else { throw .refused(.keyRetired) }
+            let issuedAt = token.claims.number("iat")?.wholeSeconds
+        else { return false }
+        return life.wasLive(at: UnixTime(seconds: issuedAt), tolerance: lifeTolerance)
     }
 
     private func outage(_ snapshot: KeySnapshot) -> Outage {

@@ -7,7 +7,9 @@ import Synchronization
 /// The keys of one issuer: fetched in the background, and read by requests without waiting.
 ///
 /// - If a fetch fails, the known keys stay in use for 24 hours.
-/// - A token that no known key verifies causes a fetch. Concurrent requests share it; one per 30 s at most.
+/// - A token with an unknown `kid`, or with none that a known key verifies, is undecided until a fetch that began after it came.
+///   Requests share these fetches: four at once, and one more each 30 s. Without room for one, the token gets an outage.
+/// - A token that a known key should have verified causes a fetch if the last one began 30 s ago.
 /// - Without a key set, every token gets an outage (503), never a refusal.
 package final class ProviderKeys: Sendable {
     package struct Settings: Sendable {
@@ -23,8 +25,10 @@ package final class ProviderKeys: Sendable {
         }
     }
 
-    /// The minimum time between two fetches caused by tokens.
+    /// The time after which a token that a known key should have verified causes a fetch.
     private static let coolDown: Duration = .seconds(30)
+    /// The fetches for tokens. Forgers can use them up: then a token with an unknown `kid` gets an outage of its own kind.
+    private let reads: SharedReads<Void>
     /// How long a key set stays in use after its last fetch.
     private static let longestOutage: Duration = .seconds(24 * 3600)
 
@@ -61,6 +65,7 @@ package final class ProviderKeys: Sendable {
         let start = clock.now
         elapsed = { start.duration(to: clock.now) }
         sleep = { try await clock.sleep(for: $0) }
+        reads = SharedReads(burst: 4, interval: Self.coolDown, longestWait: .zero, clock: clock)
         self.logger = logger
     }
 
@@ -129,17 +134,19 @@ package final class ProviderKeys: Sendable {
     /// ``Settings/refreshInterval``, and clocks differ by up to 60 s.
     var lifeTolerance: Seconds { Seconds(settings.refreshInterval.components.seconds + 60) }
 
-    /// A newer snapshot, for a token that no known key verifies. Waits for the fetch in flight, or starts one if the
-    /// last is old enough.
-    func snapshotAfterMiss() async -> KeySnapshot {
-        let task = state.withLock { state -> Task<Void, Never>? in
-            if let lastAttempt = state.lastAttempt, state.refresh == nil, elapsed() - lastAttempt < Self.coolDown {
-                return nil
-            }
-            return begin(&state)
+    /// Fetches for a token that no known key verifies.
+    /// - Throws: If the rate leaves no room.
+    func fetch() async throws(SharedReads<Void>.Refusal) { try await reads.read { await self.readAgain() } }
+
+    /// How many tokens wait for a fetch that begins after they came.
+    package var waitingTokens: Int { reads.waiting }
+
+    /// Waits for the fetch in flight, or fetches if the last fetch is old enough and the rate leaves room.
+    func fetchIfDue() async {
+        let (inFlight, isDue) = state.withLock { state in
+            (state.refresh, state.lastAttempt.map { elapsed() - $0 >= Self.coolDown } ?? true)
         }
-        await task?.value
-        return snapshot
+        if let inFlight { await inFlight.value } else if isDue { try? await fetch() }
     }
 
     // MARK: Refreshing

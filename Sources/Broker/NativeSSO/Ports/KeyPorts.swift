@@ -81,6 +81,14 @@ public enum Pending<Value: Sendable, Failure: Error>: Sendable {
         do throws(Failure) { return try body() } catch { return .done(.failure(error)) }
     }
 
+    /// The call that `body` makes when it is waited for.
+    @inlinable
+    public static func waiting(_ body: @escaping @Sendable () async throws(Failure) -> Value) -> Pending {
+        .coming {
+            do throws(Failure) { return .success(try await body()) } catch { return .failure(error) }
+        }
+    }
+
     @inlinable
     public var result: Result<Value, Failure> {
         get async {

@@ -80,10 +80,17 @@ package struct Outage: Error, Sendable, CustomStringConvertible {
     package let component: Component
     /// For the log. Contains no secret and nothing from the request.
     package let detail: String
+    /// Whether only this request cannot be decided yet, because it shows something newer than this broker knows, or something
+    /// invented. A caller can choose this outage, so it counts apart from the others.
+    package let isUndecided: Bool
+    /// When the same request may be decided.
+    package let retryAfter: Seconds
 
-    package init(_ component: Component, _ detail: String) {
+    package init(_ component: Component, _ detail: String, isUndecided: Bool = false, retryAfter: Seconds = 1) {
         self.component = component
         self.detail = detail
+        self.isUndecided = isUndecided
+        self.retryAfter = retryAfter
     }
 
     package var description: String { "\(component.rawValue): \(detail)" }

@@ -64,9 +64,9 @@ extension Broker {
         }
         // At the same time, because none of them needs another.
         async let schema: Void = reportSchema()
-        async let loaded = keys.refresh()
+        async let loaded = keys.load()
         let hasPassed = try await startChecks.pass()
-        if let problem = await loaded.first(where: { $0.state == .active && !$0.isOutage }) {
+        if let problem = await (loaded ?? []).first(where: { $0.state == .active && !$0.isOutage }) {
             throw .infrastructure(problem.description)
         }
         commits.begin()
@@ -108,7 +108,7 @@ extension Broker {
             AuditService(audit: audit),
             RefreshService(changes: pool.notifications(on: Self.changes), interval: Self.refreshInterval) {
                 await directory.refresh()
-                await keys.refresh()
+                try? await keys.refresh()
             },
             BackgroundService.periodic(SweepService.interval) { await sweep.run() },
             BackgroundService.periodic(RegistryReport.interval) { await registrySize.run() },

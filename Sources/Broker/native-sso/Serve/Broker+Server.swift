@@ -221,8 +221,8 @@ extension Broker {
     private static let signatureAlgorithms = Set(
         KeyAlgorithm.signing.compactMap { SignatureAlgorithm(name: $0.rawValue) })
 
-    private var verificationKey: @Sendable (JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError> {
-        { [ring] header throws(PortError) in try ring.verificationKey(for: header) }
+    private var verificationKey: @Sendable (JOSEHeader) -> Pending<Result<JSONWebKey, JWSError>, PortError> {
+        { [ring] header in ring.verificationKey(for: header) }
     }
 
     var checks: [any ReadinessCheck] {

@@ -85,6 +85,7 @@ struct Broker: Sendable {
         keys = KeyRefresh(
             store: SigningKeyStore(database: pool), provider: provider, replica: configuration.keys.replica, ring: ring,
             logger: logger)
+        ring.readsAgain { [keys] () async throws(PortError) in try await keys.refresh() }
         snapshot = RegistrySnapshot(database: pool)
         commits = CommitProbe(
             database: ConnectionPool(single, history: history) { connections.note($0) }, history: history,

@@ -16,6 +16,8 @@ actor KeyRefresh {
     private let changes: ChangeLog
     /// The last rows that loaded without a problem.
     private var loaded: SigningKeys?
+    /// `nil`: the table could not be read. A request with an invented key costs the database at most this rate.
+    private let reads = SharedReads<[KeySet.Problem]?>(burst: 1, interval: .milliseconds(200), longestWait: .seconds(1))
 
     init(
         store: SigningKeyStore, provider: any KeyProvider, replica: String?, ring: KeyRing, logger: Logger
@@ -28,22 +30,38 @@ actor KeyRefresh {
         changes = ChangeLog(logger)
     }
 
-    /// Reads the table. Reads the files only if the table changed or the last load had a problem.
-    /// - Returns: The problems with the keys; empty if the table could not be read.
-    @discardableResult
-    func refresh() async -> [KeySet.Problem] {
-        guard let rows = await rows(), rows != loaded else { return [] }
-        return await load(rows)
+    /// Reads the table. Reads the files only if the table changed or the last load had a problem. Only before requests: then
+    /// ``refresh()`` keeps the order.
+    /// - Returns: The problems with the keys; `nil` if the table could not be read.
+    func load() async -> [KeySet.Problem]? {
+        guard let rows = await rows() else { return nil }
+        return rows == loaded ? [] : await load(rows)
+    }
+
+    /// The same, by a read that begins after this call. Others may share it.
+    /// - Throws: An outage if the table cannot be read, or too many wait for it.
+    nonisolated func refresh() async throws(PortError) { _ = try await problems() }
+
+    private nonisolated func problems() async throws(PortError) -> [KeySet.Problem] {
+        let problems: [KeySet.Problem]?
+        do throws(SharedReads<[KeySet.Problem]?>.Refusal) {
+            problems = try await reads.read { await self.load() }
+        } catch {
+            throw .outage(Outage(.keyModule, error, unknown: "a key of this broker"))
+        }
+        guard let problems else { throw .outage(Outage(.database, "keys cannot be listed")) }
+        return problems
     }
 
     /// Always reads the files, and logs the result. For SIGHUP, after an operator has changed a file.
     func readAgain() async {
-        guard let rows = await rows() else {
+        loaded = nil
+        do throws(PortError) {
+            let problems = try await problems()
+            logger.notice("keys were read again", metadata: ["problems": .stringConvertible(problems.count)])
+        } catch {
             logger.warning("keys were not read again, because they cannot be listed")
-            return
         }
-        let problems = await load(rows)
-        logger.notice("keys were read again", metadata: ["problems": .stringConvertible(problems.count)])
     }
 
     private func rows() async -> SigningKeys? {
@@ -70,9 +88,9 @@ actor KeyRefresh {
     }
 
     private func load(_ rows: SigningKeys) async -> [KeySet.Problem] {
-        // A key of unknown use may be for refresh tokens.
-        let mayLackOne = rows.unknown.values.contains { (KeyUse(rawValue: $0) ?? .refreshToken) == .refreshToken }
-        let keys = await KeySet(rows.records, isComplete: !mayLackOne, of: replica, from: provider)
+        // A key of unknown use may be of any.
+        let unknownUses = rows.unknown.values.flatMap { KeyUse(rawValue: $0).map { [$0] } ?? KeyUse.allCases }
+        let keys = await KeySet(rows.records, unknownUses: Set(unknownUses), of: replica, from: provider)
         let isAdopted = ring.adopt(keys)
         var problems = keys.problems.map(\.description)
         if !rows.unknown.isEmpty {

@@ -149,7 +149,7 @@ struct TestBroker: Sendable {
                 registry: domain.revocations, refreshTokens: domain.macKeys, devices: domain.macKeys, limits: limiter,
                 issuers: Domain.issuers.map(\.issuer)),
             introspection: Introspection(
-                issuer: issuer, algorithms: [.es256], key: { _ throws(PortError) in try Domain.verificationKey() },
+                issuer: issuer, algorithms: [.es256], key: { _ in Domain.verificationKey },
                 registry: domain.revocations, idle: lifetimes.sessionIdle, clock: domain.clock),
             logout: options.movesLogout ? logout : nil,
             events: SecurityEventEndpoint(
