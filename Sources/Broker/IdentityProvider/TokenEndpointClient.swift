@@ -57,14 +57,14 @@ package final class TokenEndpointClient: Sendable {
         do {
             let response = try await http.execute(outgoing, deadline: .now() + TimeAmount(timeout))
             let status = Int(response.status.code)
-            guard !(300..<400).contains(status) else { return .failure(.unanswered(.redirected)) }
+            guard !(300..<400).contains(status) else { return .failure(.unusable(.redirected)) }
             let body = try await response.untrustedBody(atMost: Self.largest)
             return .success(
                 TokenEndpointAnswer(status: status, contentType: response.headers["content-type"], body: body))
         } catch BodyDefect.encoded {
-            return .failure(.unanswered(.encoded))
+            return .failure(.unusable(.encoded))
         } catch BodyDefect.tooLarge {
-            return .failure(.unanswered(.tooLarge))
+            return .failure(.unusable(.tooLarge))
         } catch {
             return .failure(Self.failure(error))
         }
@@ -103,25 +103,23 @@ struct TokenEndpointAnswer: Sendable {
         case 200: break
         case 400, 401, 403: throw try refusal()
         case 429, 500...599: throw .unanswered(.unavailable)
-        default: throw .unanswered(.status)
+        default: throw .unusable(.status)
         }
         let json = try object()
-        do throws(CodeRelayError) {
+        do throws(AnswerFault) {
             return try tokens(json)
         } catch {
-            guard case .unanswered(let fault, orphan: _) = error, let orphan = json.string("refresh_token"),
-                Self.isToken(orphan)
-            else { throw error }
-            throw .unanswered(fault, orphan: orphan)
+            let orphan = json.string("refresh_token")
+            throw .unusable(error, orphan: orphan.map(Self.isToken) == true ? orphan : nil)
         }
     }
 
-    private func tokens(_ json: JSONObject) throws(CodeRelayError) -> ProviderTokens {
+    private func tokens(_ json: JSONObject) throws(AnswerFault) -> ProviderTokens {
         guard let accessToken = json.string("access_token"), Self.isToken(accessToken),
             json.string("token_type")?.lowercased().hasSameOctets(as: "bearer") == true
-        else { throw .unanswered(.malformed) }
-        guard json.contains("id_token") else { throw .unanswered(.noIDToken) }
-        guard let idToken = json.string("id_token"), Self.isToken(idToken) else { throw .unanswered(.malformed) }
+        else { throw .malformed }
+        guard json.contains("id_token") else { throw .noIDToken }
+        guard let idToken = json.string("id_token"), Self.isToken(idToken) else { throw .malformed }
         return ProviderTokens(
             accessToken: accessToken, expiresIn: try lifetime(json),
             refreshToken: try text("refresh_token", of: json, Self.isToken),
@@ -131,7 +129,7 @@ struct TokenEndpointAnswer: Sendable {
 
     /// Maps the error to a closed set; ignores all other members.
     private func refusal() throws(CodeRelayError) -> CodeRelayError {
-        guard let code = try object().string("error"), !code.isEmpty else { throw .unanswered(.malformed) }
+        guard let code = try object().string("error"), !code.isEmpty else { throw .unusable(.malformed) }
         guard !Self.outages.contains(where: code.hasSameOctets) else { return .unanswered(.unavailable) }
         return .refused(Self.errors.first { code.hasSameOctets(as: $0.name) }?.error ?? .other)
     }
@@ -146,8 +144,8 @@ struct TokenEndpointAnswer: Sendable {
     ]
 
     private func object() throws(CodeRelayError) -> JSONObject {
-        guard contentType.count == 1, Self.isJSON(contentType[0]) else { throw .unanswered(.contentType) }
-        guard let object = (try? JSONReader.parse(body))?.object else { throw .unanswered(.notJSON) }
+        guard contentType.count == 1, Self.isJSON(contentType[0]) else { throw .unusable(.contentType) }
+        guard let object = (try? JSONReader.parse(body))?.object else { throw .unusable(.notJSON) }
         return object
     }
 
@@ -159,15 +157,15 @@ struct TokenEndpointAnswer: Sendable {
     /// `nil` if absent; throws if `holds` rejects the text.
     private func text(
         _ name: String, of json: JSONObject, _ holds: (String) -> Bool
-    ) throws(CodeRelayError) -> String? {
+    ) throws(AnswerFault) -> String? {
         guard let value = json[name], value != .null else { return nil }
-        guard let text = value.string, holds(text) else { throw .unanswered(.malformed) }
+        guard let text = value.string, holds(text) else { throw .malformed }
         return text
     }
 
-    private func lifetime(_ json: JSONObject) throws(CodeRelayError) -> Int64? {
+    private func lifetime(_ json: JSONObject) throws(AnswerFault) -> Int64? {
         guard let value = json["expires_in"], value != .null else { return nil }
-        guard let seconds = value.number?.wholeSeconds, seconds >= 0 else { throw .unanswered(.malformed) }
+        guard let seconds = value.number?.wholeSeconds, seconds >= 0 else { throw .malformed }
         return seconds
     }
 

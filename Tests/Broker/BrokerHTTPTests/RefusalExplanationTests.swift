@@ -41,7 +41,7 @@ struct RefusalExplanationTests {
 
     @Test("Causes are clauses and remedies are sentences of a minimum length")
     func texts() {
-        for (_, row) in RefusalRow.all {
+        for row in RefusalRow.all.map(\.row) + RefusalRow.answerFaults {
             #expect(row.cause.utf8.count >= 15 && !row.cause.hasSuffix("."), "\(row.reason)")
             #expect(row.cause.first?.isUppercase == false || row.cause.hasPrefix("DPoP"), "\(row.reason)")
             #expect(row.remedy.hasSuffix(".") && row.remedy.utf8.count >= 8, "\(row.reason)")

@@ -32,8 +32,11 @@ struct RefusalTableTests {
 
     static let codes: [CodeRefusal] =
         RelayRefusal.allCases.map(CodeRefusal.relay) + ProviderError.allCases.map(CodeRefusal.provider)
-        + ProviderFault.allCases.map(CodeRefusal.fault) + SubjectTokenDefect.allCases.map(CodeRefusal.idToken)
+        + ProviderFault.allCases.map(CodeRefusal.fault) + unusableAnswers
         + EnrolmentRefusal.allCases.map(CodeRefusal.enrolment)
+
+    private static let unusableAnswers: [CodeRefusal] =
+        AnswerFault.allCases.map(CodeRefusal.unusable) + SubjectTokenDefect.allCases.map(CodeRefusal.idToken)
 
     @Test("Descriptions are printable ASCII, and the metrics know every reason")
     func texts() {
@@ -78,11 +81,21 @@ struct RefusalTableTests {
 
     private func isOutage(_ refusal: Refusal) -> Bool {
         switch refusal {
-        case .code(.relay(.inFlight)), .code(.relay(.relayBusy)), .code(.relay(.relayShareUsed)), .code(.fault),
-            .code(.idToken):
+        case .code(.relay(.inFlight)), .code(.relay(.relayBusy)), .code(.relay(.relayShareUsed)), .code(.fault):
             true
         default: false
         }
+    }
+
+    @Test("An identity provider's unusable answer is final, has one reason, and names its fault for the log")
+    func unusableAnswers() {
+        for refusal in Self.unusableAnswers.map(Refusal.code) {
+            #expect(refusal.reason == "idp_answer_unusable" && refusal.answer.body.error == .invalidGrant)
+            #expect(refusal.fault.flatMap { RefusalRow.of($0, in: nil)?.reason } == refusal.fault)
+        }
+        let faults = Self.all.compactMap(\.fault)
+        #expect(faults.count == Self.unusableAnswers.count && Set(faults).count == faults.count)
+        #expect(Set(faults).isDisjoint(with: ["idp_answer_unusable"]))
     }
 
     @Test("Only the answer that asks for a nonce has one")

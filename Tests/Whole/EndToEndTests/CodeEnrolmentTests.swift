@@ -134,8 +134,23 @@ extension Faults {
             }
         }
 
-        /// E-10 and more: the first request gets an outage and spends the code. There is no second call and no session.
+        /// E-10: no answer is an outage. The code counts as used, because the identity provider may have used it.
         @Test func itFails() async throws {
+            let fixture = try await EnrolmentFixture.shared
+            let replies: [(String, CodeReply)] = [
+                ("idp_unavailable", .answers(503, "")), ("idp_unavailable", .answers(429, "")),
+                ("idp_unavailable", .answers(400, #"{"error":"temporarily_unavailable"}"#)),
+                ("idp_cut_off", .closes), ("idp_cut_off", .breaksOff), ("idp_timed_out", .hangs),
+            ]
+            for (reason, reply) in replies {
+                let answer = try await onlyAnswer(to: reply, reason, fixture)
+                #expect(answer.isOutage, "\(reason): \(answer.status) \(answer.text)")
+                #expect(try await fixture.reason(answer) == reason)
+            }
+        }
+
+        /// An unusable answer is final, and leads to no session. The log names the fault.
+        @Test func itsAnswerIsUnusable() async throws {
             let fixture = try await EnrolmentFixture.shared
             let sql = try fixture.installation.session()
             let count = "SELECT count(*) FROM native_sso.session"
@@ -149,8 +164,6 @@ extension Faults {
             }
             let now = try #require(token.claims.number("iat")?.wholeSeconds)
             let replies: [(String, CodeReply)] = [
-                ("idp_unavailable", .answers(503, "")), ("idp_unavailable", .answers(429, "")),
-                ("idp_unavailable", .answers(400, #"{"error":"temporarily_unavailable"}"#)),
                 ("idp_status", .answers(201, good)), ("idp_status", .answers(404, "{}")),
                 ("idp_redirected", .answers(302, good, fields: "Location: \(fixture.provider.issuer)/elsewhere\r\n")),
                 ("idp_redirected", .answers(307, good, fields: "Location: \(fixture.provider.issuer)/token\r\n")),
@@ -168,7 +181,6 @@ extension Faults {
                 ("idp_answer_malformed", .answers(200, good.replacing("idp-refresh", with: "idp\\nrefresh"))),
                 ("idp_answer_malformed", .answers(200, good.replacing("3600", with: "\"3600\""))),
                 ("idp_no_id_token", .answers(200, #"{"access_token":"a","token_type":"Bearer"}"#)),
-                ("idp_cut_off", .closes), ("idp_cut_off", .breaksOff), ("idp_timed_out", .hangs),
                 ("subject_token_iss", try bent { $0.claims["iss"] = .string("https://evil.example") }),
                 ("subject_token_bad_signature", try bent { $0.rewritesToken = { String($0.dropLast(4)) + "AAAA" } }),
                 ("idp_id_token_other_client", try bent { $0.claims["aud"] = .string("app-two") }),
@@ -188,23 +200,35 @@ extension Faults {
                 ),
                 ("idp_at_hash", try bent { $0.claims["at_hash"] = .string(IDToken.leftHalfHash("another")) }),
             ]
-            for (reason, reply) in replies {
-                fixture.provider.token { _ in reply }
-                let form = fixture.code(.deviceSecret)
-                let calls = fixture.provider.codeCalls.count
-                let answer = try await fixture.broker.token(form)
-                #expect(answer.isOutage && answer.keepsContract, "\(reason): \(answer.status) \(answer.text)")
-                #expect(try await fixture.reason(answer) == reason)
-                fixture.provider.token { _ in .answers(200, good) }
-                let again = try await fixture.replica.token(form)
-                #expect(again.status == 400 && again.error == "invalid_grant", "\(reason): \(again.text)")
-                #expect(try await fixture.reason(again) == "code_used", "\(reason)")
-                #expect(fixture.provider.codeCalls.count == calls + 1, "\(reason): asked again")
+            for (fault, reply) in replies {
+                let answer = try await onlyAnswer(to: reply, fault, fixture)
+                #expect(
+                    answer.status == 400 && answer.error == "invalid_grant" && answer.keepsContract,
+                    "\(fault): \(answer.status) \(answer.text)")
+                #expect(try await fixture.reason(answer) == "idp_answer_unusable", "\(fault)")
+                #expect(try await fixture.fault(answer) == fault)
             }
             #expect(try await sql.row(count) == sessions)
             // Control: a good answer still succeeds.
             try fixture.gives(try fixture.freshToken())
             #expect(try await fixture.broker.token(fixture.code(.deviceSecret)).status == 200)
+        }
+
+        /// The answer to a code that costs the app its code: another broker refuses the same request, although the
+        /// identity provider would answer it well now, and does not ask there again.
+        private func onlyAnswer(
+            to reply: CodeReply, _ what: String, _ fixture: EnrolmentFixture
+        ) async throws -> HTTPAnswer {
+            fixture.provider.token { _ in reply }
+            let form = fixture.code(.deviceSecret)
+            let calls = fixture.provider.codeCalls.count
+            let answer = try await fixture.broker.token(form)
+            try fixture.gives(try fixture.freshToken())
+            let again = try await fixture.replica.token(form)
+            #expect(again.status == 400 && again.error == "invalid_grant", "\(what): \(again.text)")
+            #expect(try await fixture.reason(again) == "code_used", "\(what)")
+            #expect(fixture.provider.codeCalls.count == calls + 1, "\(what): asked again")
+            return answer
         }
 
         /// E-08: the app did not ask for a device session, so there is none.

@@ -191,7 +191,7 @@ extension Faults {
                 }
             }
             let good = try fixture.answer(try fixture.freshToken())
-            for (reason, body) in [
+            for (fault, body) in [
                 ("idp_id_token_other_client", try fixture.answer(try fixture.freshToken(of: "app-two"))),
                 ("idp_answer_malformed", good.replacing("\"bearer\"", with: "\"mac\"")),
                 ("idp_no_id_token", #"{"access_token":"a","token_type":"Bearer","refresh_token":"idp-refresh"}"#),
@@ -200,8 +200,8 @@ extension Faults {
                 fixture.provider.token { _ in .answers(200, body) }
                 let form = fixture.code(.deviceSecret)
                 let refused = try await fixture.broker.token(form)
-                #expect(refused.isOutage, "\(refused.text)")
-                #expect(try await fixture.reason(refused) == reason)
+                #expect(refused.error == "invalid_grant", "\(refused.text)")
+                #expect(try await fixture.fault(refused) == fault)
                 #expect(try await orphan(refused) == "idp_token_revoked app-one")
                 let call = try #require(fixture.provider.revocations.last)
                 #expect(fixture.provider.revocations.count == before + 1)
@@ -225,7 +225,7 @@ extension Faults {
             let body = try fixture.answer(try fixture.freshToken(of: "app-two"))
             fixture.provider.token { _ in .answers(200, body) }
             let refused = try await broker.token(fixture.code(.deviceSecret))
-            #expect(refused.isOutage, "\(refused.text)")
+            #expect(refused.error == "invalid_grant", "\(refused.text)")
             _ = try await eventually("it is being revoked") {
                 fixture.provider.revocations.count == before + 1 ? true : nil
             }

@@ -76,8 +76,8 @@ extension DiskRun {
         give(strange, "\(name), orphan")
         let revocations = fixture.provider.revocations.count
         let orphan = try await send(fixture.request(form(), by: app), "\(name), orphan")
-        #expect(orphan.isOutage, "\(orphan.text)")
-        #expect(try await fixture.sql.auditedReason(of: orphan.requestID) == "idp_id_token_other_client")
+        #expect(orphan.error == "invalid_grant", "\(orphan.text)")
+        #expect(try await fixture.sql.auditedReason(of: orphan.requestID) == "idp_answer_unusable")
         _ = try await eventually("the orphan is revoked") {
             fixture.provider.revocations.count > revocations ? true : nil
         }

@@ -86,6 +86,15 @@ final class EnrolmentFixture: Sendable {
         try await installation.session().auditedReason(of: answer.requestID)
     }
 
+    /// What is wrong with the identity provider's answer, as the log has it.
+    func fault(_ answer: HTTPAnswer) async throws -> String? {
+        let line = try await eventually("the request is in the log") { () -> JSONObject? in
+            let lines = try broker.logLines(with: answer.requestID)
+            return lines.compactMap { try? JSONReader.parse(Array($0.utf8)).object }.first
+        }
+        return line.string("fault")
+    }
+
     func enrolment(
         _ token: IDToken, _ profile: NativeProfile, client: String = "app-one", device: String = EnrolmentFixture.device
     ) throws -> TokenForm {

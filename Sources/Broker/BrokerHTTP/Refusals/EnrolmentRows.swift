@@ -48,11 +48,26 @@ extension CodeRefusal {
         case .relay(let refusal): refusal.row
         case .provider(let error): error.row
         case .fault(let fault): fault.row
-        // The app is not at fault: the identity provider gave this id_token to the broker itself.
-        case .idToken(let defect): defect.row.answered(by: .unavailable)
+        case .unusable, .idToken: .answerUnusable
         case .enrolment(let refusal): refusal.row
         }
     }
+
+    /// What exactly is wrong with the identity provider's answer; `nil`: nothing.
+    var answerFault: RefusalRow? {
+        switch self {
+        case .unusable(let fault): fault.row
+        case .idToken(let defect): defect.row
+        case .relay, .provider, .fault, .enrolment: nil
+        }
+    }
+}
+
+extension RefusalRow {
+    /// One reason for every fault, so that one alert finds them all. The log names the fault beside it.
+    static let answerUnusable = RefusalRow("idp_answer_unusable",
+        "the broker cannot use the identity provider's answer to the code",
+        "The user logs in again, once. If that fails, too, the operator reads fault in the request's log line: it names what is wrong with the answer.")
 }
 
 extension RelayRefusal: RefusalCase {
@@ -123,6 +138,16 @@ extension ProviderFault: RefusalCase {
             "The user logs in again: the code may be spent.")
         case .unavailable: ("idp_unavailable", "the identity provider says that it is out of service",
             "Check the identity provider.")
+        }
+    }
+}
+
+extension AnswerFault {
+    /// Its reason is the fault's name in the log. It is no reason of a refusal: see ``RefusalRow/answerUnusable``.
+    var row: RefusalRow { RefusalRow(words, .invalidGrant) }
+
+    private var words: RefusalRow.Words {
+        switch self {
         case .status: ("idp_status", "the token endpoint answered with a status that RFC 6749 does not know",
             "Check code_relay.token_endpoint.")
         case .redirected: ("idp_redirected", "the token endpoint answered with a redirect, which the broker does not follow",

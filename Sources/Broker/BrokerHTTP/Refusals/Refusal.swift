@@ -66,6 +66,11 @@ indirect enum Refusal: Error, Sendable {
         }
     }
 
+    /// For the log: what exactly is wrong with an identity provider's answer; `nil`: nothing.
+    var fault: String? {
+        if case .code(let refusal) = self { refusal.answerFault?.reason } else { nil }
+    }
+
     /// `nil` for wire faults, unknown paths and wrong methods: network noise must not reach the database.
     func auditKind(of grant: GrantLabel) -> AuditEvent.Kind? {
         switch self {

@@ -19,7 +19,7 @@ package struct RefusalRow: Sendable {
     private let remedyText: StaticString
 
     /// All that the caller learns.
-    private(set) var answer: RefusalAnswer
+    let answer: RefusalAnswer
     /// Draft 07's answer, which sends the user to the browser. Native SSO §4.4.
     let inDraft07: RefusalAnswer?
 
@@ -50,13 +50,6 @@ package struct RefusalRow: Sendable {
     package var cause: String { causeText.description }
     /// What the app's developer or the operator can do: sentences.
     package var remedy: String { remedyText.description }
-
-    /// The same row with another answer.
-    func answered(by answer: RefusalAnswer) -> RefusalRow {
-        var row = self
-        row.answer = answer
-        return row
-    }
 }
 
 /// A kind of refusal whose cases each have a row.
@@ -76,14 +69,18 @@ extension RefusalRow {
         + rows(of: EnrolmentRefusal.self, .enrolmentRefused)
         + rows(of: HandoffRefusal.self, .handoffRefused) + rows(of: RelayRefusal.self, .enrolmentRefused)
         + rows(of: ProviderError.self, .enrolmentRefused) + rows(of: ProviderFault.self, .enrolmentRefused)
+        + row(answerUnusable, .enrolmentRefused)
         + rows(of: RefreshRefusal.self, .refreshRefused) + rows(of: LogoutRefusal.self, .logoutRefused)
         + rows(of: RevocationRefusal.self, .requestRefused) + rows(of: EventRefusal.self, .requestRefused)
 
-    /// The row of a reason in log, audit or metrics; `nil` if this version does not know the reason.
+    /// What can be wrong with an identity provider's answer to a code, besides a defect of its id_token.
+    package static let answerFaults = AnswerFault.allCases.map(\.row)
+
+    /// The row of a reason in log, audit or metrics, or of a fault in the log; `nil` if this version does not know it.
     /// - Parameter kind: Of the audit event. Some reasons belong to several grants, each with its own form of the rule.
     package static func of(_ reason: String, in kind: AuditEvent.Kind?) -> RefusalRow? {
         let found = all.filter { $0.row.reason == reason }
-        return (found.first { $0.kind == kind } ?? found.first)?.row
+        return (found.first { $0.kind == kind } ?? found.first)?.row ?? answerFaults.first { $0.reason == reason }
     }
 
     private static func rows<Refusal: RefusalCase>(
@@ -91,6 +88,10 @@ extension RefusalRow {
     ) -> [(kind: AuditEvent.Kind?, row: RefusalRow)] {
         refusal.allCases.map { (kind, $0.row) }
     }
+
+    private static func row(
+        _ row: RefusalRow, _ kind: AuditEvent.Kind?
+    ) -> [(kind: AuditEvent.Kind?, row: RefusalRow)] { [(kind, row)] }
 }
 
 /// Writes refusals to the audit, as far as ``AuditLimit`` admits them. The metrics count the others.

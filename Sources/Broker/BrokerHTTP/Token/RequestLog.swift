@@ -83,6 +83,7 @@ struct RequestLog: Sendable {
         if !leftOut.isEmpty { fields.append(("claims_left_out", .text(leftOut.joined(separator: " ")))) }
         fields.append(("client_id", .text(client?.string ?? "unknown")))
         fields.append(("duration_us", .number(Int(duration.microseconds))))
+        if let fault = refusal?.fault { fields.append(("fault", .text(fault))) }
         fields.append(("grant", .text(record.grant.rawValue)))
         if let issuer = record.subject.provider ?? record.namedProvider {
             fields.append(("issuer", .text(issuer.string)))

@@ -34,9 +34,11 @@ package enum CodeRelayError: Error, Sendable {
     case refused(ProviderError)
     /// The broker sent nothing. The code stays valid.
     case notAsked(ProviderFault)
-    /// The broker sent the code and got no usable answer. The code may be spent.
+    /// The broker sent the code and got no answer. The code may be spent.
+    case unanswered(ProviderFault)
+    /// The broker sent the code and cannot use the answer. The code counts as spent.
     /// - orphan: A refresh token in that answer.
-    case unanswered(ProviderFault, orphan: String? = nil)
+    case unusable(AnswerFault, orphan: String? = nil)
 }
 
 /// The identity provider's tokens for a code. RFC 6749 §5.1, OpenID Connect Core §3.1.3.3. Prints as `****`.
@@ -85,7 +87,7 @@ package enum ProviderError: String, Sendable, CaseIterable {
     case other
 }
 
-/// Why the identity provider gave no usable answer.
+/// Why the identity provider gave no answer. It may answer again without a change there.
 package enum ProviderFault: Sendable, CaseIterable {
     /// Its metadata names no token endpoint.
     case endpointUnknown
@@ -96,6 +98,10 @@ package enum ProviderFault: Sendable, CaseIterable {
     case cutOff
     /// It reports an outage: status 429 or 5xx, or the error `temporarily_unavailable` or `server_error`.
     case unavailable
+}
+
+/// What is wrong with the identity provider's answer. A repeated request gets no other answer.
+package enum AnswerFault: Error, Sendable, CaseIterable {
     /// A status that a token endpoint never returns.
     case status
     case redirected

@@ -148,6 +148,8 @@ extension GuidePageTests {
             "Microseconds from the complete request to the answer. A refusal as `invalid_grant` or `interaction_required` waits until 5 ms after its request; the wait is not included.",
         "error": "What went wrong.",
         "events": "How many audit events were lost.",
+        "fault":
+            "What is wrong with an identity provider's answer, with the reason `idp_answer_unusable`: see [troubleshoot](troubleshoot.md).",
         "file": "The configuration file.",
         "grant":
             "The kind of request: \(GrantLabel.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")).",

@@ -15,6 +15,12 @@ extension GuidePageTests {
                 text += Self.entry(row.reason, row.cause, row.remedy)
             }
         }
+        text +=
+            "## `fault` in the log, with `idp_answer_unusable`\n\n"
+            + "A fault `subject_token_…` is a defect of the id_token: see [exchange](#exchange).\n\n"
+        for row in RefusalRow.answerFaults.sorted(by: { $0.reason < $1.reason }) {
+            text += Self.entry(row.reason, row.cause, row.remedy)
+        }
         text += "## Tokens of a relayed code that no app received\n\n"
         for outcome in RevocationOutcome.allCases.sorted(by: { $0.rawValue < $1.rawValue }) {
             text += Self.entry(outcome.rawValue, outcome.explanation.cause, outcome.explanation.remedy)

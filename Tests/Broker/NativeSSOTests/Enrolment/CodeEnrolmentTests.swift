@@ -26,7 +26,7 @@ import Testing
         fixture.code = PresentedCode(code: "another", redirectURI: "a:b", verifier: fixture.code.verifier)
         fixture.login.audience = ["app-two"]
         fixture.login.idTokens.answer(.claims(fixture.idToken(atHash: nil)))
-        #expect(await fixture.failure() == .refused(.fault(.otherClient)))
+        #expect(await fixture.failure() == .refused(.unusable(.otherClient)))
         #expect(fixture.login.registry.entries.isEmpty)
     }
 
@@ -110,6 +110,17 @@ import Testing
         fixture.relay.answer(.tokens(CodeFixture.tokens))
         _ = try await fixture.run()
         #expect(fixture.register.settlements.first == .released)
+    }
+
+    /// An unusable answer is final at every broker, even if the IdP would answer well now.
+    @Test(arguments: AnswerFault.allCases) func anUnusableAnswerIsFinal(fault: AnswerFault) async throws {
+        let fixture = try CodeFixture()
+        fixture.relay.answer(.failure(.unusable(fault, orphan: "idp-refresh")))
+        #expect(await fixture.failure() == .refused(.unusable(fault)))
+        fixture.relay.answer(.tokens(CodeFixture.tokens))
+        #expect(await fixture.failure() == .refused(.relay(.used)))
+        await fixture.pending.finished()
+        #expect(fixture.relay.codes.count == 1 && fixture.relay.revoked == ["idp-refresh"])
     }
 
     /// Without the keys of the IdP nothing is decided about its id_token.

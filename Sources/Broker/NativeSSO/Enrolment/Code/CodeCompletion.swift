@@ -57,7 +57,7 @@ struct CodeCompletion: Sendable {
             scope: request.device == nil && enrols ? Scope(["openid", Scope.deviceSSO]) : nil,
             proof: request.proof, trace: request.trace)
         let idToken = try await enrolling { () async throws(EnrolmentError) in try await enrolment.verify(login) }
-        guard idToken.fits(accessToken: kept.accessToken) else { throw .refused(.fault(.accessTokenHash)) }
+        guard idToken.fits(accessToken: kept.accessToken) else { throw .refused(.unusable(.accessTokenHash)) }
         guard enrols else {
             try await enrolling { () async throws(EnrolmentError) in try enrolment.check(login, idToken) }
             return kept

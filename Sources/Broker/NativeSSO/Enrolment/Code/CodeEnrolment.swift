@@ -146,10 +146,13 @@ package struct CodeEnrolment: Sendable {
             case .notAsked(let fault):
                 await settle(request, seal, .released)
                 throw .refused(.fault(fault))
-            case .unanswered(let fault, let orphan):
+            case .unanswered(let fault):
+                await settle(request, seal, .lost)
+                throw .refused(.fault(fault))
+            case .unusable(let fault, let orphan):
                 await settle(request, seal, .lost)
                 orphans.revoke(orphan, of: request)
-                throw .refused(.fault(fault))
+                throw .refused(.unusable(fault))
             }
         }
     }

@@ -82,9 +82,11 @@ package enum CodeRefusal: Error, Sendable, Hashable {
     case relay(RelayRefusal)
     /// The identity provider refused it.
     case provider(ProviderError)
-    /// The identity provider gave no usable answer.
+    /// The identity provider gave no answer.
     case fault(ProviderFault)
-    /// The identity provider gave an unusable id_token.
+    /// The identity provider's answer is unusable. This is final: no request gets another answer to that code.
+    case unusable(AnswerFault)
+    /// The same, because of its id_token.
     case idToken(SubjectTokenDefect)
     /// The login is genuine, but a rule forbids its session.
     case enrolment(EnrolmentRefusal)
@@ -92,7 +94,7 @@ package enum CodeRefusal: Error, Sendable, Hashable {
     /// Whether the identity provider caused the failure, not a caller.
     package var isProviderFault: Bool {
         switch self {
-        case .fault, .idToken, .provider(.invalidClient): true
+        case .fault, .unusable, .idToken, .provider(.invalidClient): true
         case .relay, .provider, .enrolment: false
         }
     }
@@ -121,8 +123,8 @@ extension CodeRefusal {
     /// the IdP's fault here.
     init(_ refusal: EnrolmentRefusal) {
         switch refusal {
-        case .otherClient: self = .fault(.otherClient)
-        case .expired, .stale: self = .fault(.stale)
+        case .otherClient: self = .unusable(.otherClient)
+        case .expired, .stale: self = .unusable(.stale)
         case .proofReplayed: self = .relay(.proofReplayed)
         default: self = .enrolment(refusal)
         }
