@@ -20,6 +20,33 @@ extension AppLogin {
         return try await send(request, with: token)
     }
 
+    /// Sends a request as ``send(_:)`` does. If there is no token without the user, it opens the browser for a login and
+    /// sends the request once more.
+    ///
+    /// It starts one login by itself. If that login does not help, later calls throw and open no browser, until a call
+    /// has succeeded. When the user asks, call ``logIn(prompt:meeting:in:)``, with `prompt: "login"`: otherwise the IdP's
+    /// session may answer with the login that the broker refuses.
+    /// - Parameters:
+    ///   - request: As for ``send(_:)``.
+    ///   - browser: As for ``logIn(prompt:meeting:in:)``.
+    /// - Returns: The API's response, whatever its status.
+    /// - Throws: ``ClientError``, of the request or of the login.
+    public func send(
+        _ request: TransportRequest, loggingInWith browser: Browser
+    ) async throws(ClientError) -> TransportResponse {
+        let response: TransportResponse
+        do throws(ClientError) {
+            response = try await send(request)
+        } catch {
+            guard !hasStartedLogin, let demand = error.remedy(after: .exchange).login else { throw error }
+            hasStartedLogin = true
+            try await logIn(meeting: demand, in: browser)
+            response = try await send(request)
+        }
+        hasStartedLogin = false
+        return response
+    }
+
     private func send(
         _ request: TransportRequest, with token: AppTokens.AccessToken
     ) async throws(ClientError) -> TransportResponse {
@@ -35,6 +62,17 @@ extension AppLogin {
         let response = try await transport.answer(request)
         if let nonce = response[field: "DPoP-Nonce"] { await proofs.note(nonce) }
         return response
+    }
+}
+
+extension Remedy {
+    /// What a login must meet; nil: a login does not help.
+    fileprivate var login: LoginDemand? {
+        switch self {
+        case .logIn: LoginDemand()
+        case .openBrowser(let demand): demand
+        case .retry, .exchangeAgain, .none: nil
+        }
     }
 }
 

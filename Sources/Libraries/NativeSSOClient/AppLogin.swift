@@ -87,6 +87,8 @@ public actor AppLogin {
     private var loadedTokens: AppTokens?
     /// Of the APIs that ``send(_:)`` calls, by origin.
     private var loadedProofs: [String: ServerProofs] = [:]
+    /// Whether ``send(_:loggingInWith:)`` has started a login since its last success.
+    var hasStartedLogin = false
 
     /// - Parameters:
     ///   - configuration: What the app must know.

@@ -44,6 +44,40 @@ import Testing
         #expect(await site.requests.filter { $0.address == Site.api }.count == 4)
     }
 
+    /// The broker refuses the code, or the exchange of the login that its code led to.
+    @Test(arguments: [AppLogin.Sharing.codeEnrolment, .provider])
+    func aRequestStartsAtMostOneLogin(_ sharing: AppLogin.Sharing) async throws {
+        let (app, request) = (phone.app { $0.sharing = sharing }, TransportRequest(Site.api))
+        await site.answer(Site.broker + "/token", Site.text(#"{"error":"invalid_grant"}"#, status: 400))
+        for _ in 1...3 {
+            let error = try await phone.refusal { () async throws(ClientError) in
+                _ = try await app.send(request, loggingInWith: site.browser)
+            }
+            #expect(error.remedy(after: .redeemCode) == .logIn)
+            #expect(await site.addresses.count == 1)
+        }
+        await site.answer(Site.broker + "/token") { request, site in try await site.grant(request) }
+        // The user asks.
+        try await app.logIn(prompt: "login", in: site.browser)
+        #expect(try await app.send(request, loggingInWith: site.browser).status == 200)
+        #expect(await site.addresses.count == 2)
+        // After a success it may start one again.
+        try await shared.removeItem(SharedLogin.item)
+        #expect(try await app.send(request, loggingInWith: site.browser).status == 200)
+        #expect(await site.addresses.count == 3)
+    }
+
+    @Test func anOutageStartsNoLogin() async throws {
+        let app = phone.app()
+        try await app.logIn(in: site.browser)
+        await site.answer(Site.broker + "/token", Site.text(#"{"error":"invalid_grant"}"#, status: 503))
+        let error = try await phone.refusal { () async throws(ClientError) in
+            _ = try await app.send(TransportRequest(Site.api), loggingInWith: site.browser)
+        }
+        #expect(error.remedy(after: .exchange) == .retry(after: nil))
+        #expect(await site.addresses.count == 1)
+    }
+
     @Test func aTokenGoesNowhereWithoutTLS() async throws {
         let app = phone.app()
         try await app.logIn(in: site.browser)

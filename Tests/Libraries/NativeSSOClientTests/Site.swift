@@ -109,7 +109,8 @@ actor Site: HTTPTransport {
                     .utf8))
     }
 
-    private func grant(_ request: TransportRequest) throws -> TransportResponse {
+    /// What the broker answers to a token request.
+    func grant(_ request: TransportRequest) throws -> TransportResponse {
         let form = try FormDecoder.decode(request.body)
         if form["grant_type"] == GrantType.authorizationCode.rawValue { return try login(Self.broker) }
         if form["requested_token_type"] == TokenTypeURI.idToken.rawValue {

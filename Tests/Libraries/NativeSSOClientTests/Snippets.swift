@@ -29,18 +29,8 @@ func logIn(_ app: AppLogin, _ browser: AppLogin.Browser) async throws(ClientErro
     return login.claims.name ?? login.claims.user.subject
 }
 
-func orders(_ app: AppLogin, _ browser: @escaping AppLogin.Browser) async throws(ClientError) -> [UInt8] {
-    let request = TransportRequest("https://api.example.com/orders")
-    do {
-        return try await app.send(request).body
-    } catch {
-        switch error.remedy(after: .exchange) {
-        case .logIn: try await app.logIn(in: browser)
-        case .openBrowser(let demand): try await app.logIn(meeting: demand, in: browser)
-        case .retry, .exchangeAgain, .none: throw error
-        }
-        return try await app.send(request).body
-    }
+func orders(_ app: AppLogin, _ browser: AppLogin.Browser) async throws(ClientError) -> [UInt8] {
+    try await app.send(TransportRequest("https://api.example.com/orders"), loggingInWith: browser).body
 }
 
 func start(_ app: AppLogin, _ browser: @escaping AppLogin.Browser) async -> Bool {

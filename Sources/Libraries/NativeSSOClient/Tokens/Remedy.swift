@@ -12,7 +12,8 @@ public enum Remedy: Sendable, Equatable {
     case retry(after: Duration?)
     /// The refresh token is invalid; the session may still live.
     case exchangeAgain
-    /// The session has ended, or never existed.
+    /// The session has ended, or never existed. Start at most one login by yourself: if the next error says so again,
+    /// wait until the user asks. ``AppLogin/send(_:loggingInWith:)`` keeps this rule.
     case logIn
     /// The user must act in the browser: consent, or a login that meets the demand.
     case openBrowser(LoginDemand)
