@@ -79,6 +79,26 @@ COMMENT ON COLUMN broker_count.broker_id IS 'The broker''s own name, by chance. 
 COMMENT ON COLUMN broker_count.number IS 'How often it has counted.';
 COMMENT ON COLUMN broker_count.counted_at IS 'When it counted last. A row goes 400 days later.';
 
+CREATE TABLE service_count (
+    only_row boolean PRIMARY KEY CHECK (only_row),
+    counted_at timestamptz NOT NULL
+) WITH (fillfactor = 50);
+INSERT INTO service_count VALUES (true, '-infinity');
+COMMENT ON TABLE service_count IS
+    'When any broker last counted while it could answer requests. The service role cannot read or set it.';
+COMMENT ON COLUMN service_count.only_row IS 'There is one row.';
+COMMENT ON COLUMN service_count.counted_at IS 'By the database''s clock; -infinity: never.';
+
+CREATE TABLE service_gap (
+    began_at timestamptz PRIMARY KEY,
+    ended_at timestamptz NOT NULL,
+    CHECK (ended_at > began_at)
+);
+COMMENT ON TABLE service_gap IS
+    'A time of more than 6 s in which no broker counted in service_count: no app could get an answer. Grace periods do not run in it.';
+COMMENT ON COLUMN service_gap.began_at IS 'The last count before it.';
+COMMENT ON COLUMN service_gap.ended_at IS 'The first count after it. A row goes 8 days later.';
+
 CREATE TABLE database_acceptance (
     only_row boolean PRIMARY KEY CHECK (only_row),
     accepted_at timestamptz NOT NULL

@@ -17,6 +17,8 @@
 --   p < x, not spent           | another exchange took its place: another part of the | superseded: refuses, and writes nothing;
 --                              | app, or the same that lost the answer                | an exchange helps
 --   p = g - 1 >= x, unanswered | no answer with g could be made                       | sends g again, until g is presented
+--   p = g - 1 >= x, gap        | no broker could answer in the grace period           | sends g again, until 2 min after the gap
+--   p = g - 1 >= x, in a gap   | the same, and no broker has counted since            | cannot tell: writes nothing
 --   p > g                      | the database lost writes                             | revokes the grant
 --   after late: p = g > x      | the holder of the successor is not who came late     | reused: also revokes the grant that began
 --   after late: p spent        | two holders                                          | since, unless its login came later
@@ -24,6 +26,8 @@
 --
 -- Unanswered: the signature failed after the commit, and `mark_unanswered` moved the beginning of the grace period to the end of
 -- the grant.
+--
+-- Gap: see the table service_gap. A gap that began in the grace period, or before its extension ended, extends it, by 24 h at most.
 --
 -- A grant with a key goes on with proofs of that key only, and a token shows nothing without it. A token from before the exchange
 -- that bound the key has none: it is judged by this table alone. A refresh binds no key: only an exchange shows id_token and
@@ -44,7 +48,8 @@ SELECT make_type('refresh_call', $$
     allowed_scope text[], may_change_key boolean, grace_seconds bigint, bound_grace_seconds bigint, idle_seconds bigint,
     resource text COLLATE "C"$$);
 
--- What the refresh saw, and its effect: none, advanced or revoked. `client` is NULL where there is no such grant.
+-- What the refresh saw, and its effect: none, advanced or revoked; extended: sent again because of a gap; unsure: late, but perhaps
+-- because of a gap that goes on. `client` is NULL where there is no such grant.
 SELECT make_type('refresh_answer', $$
     place bigint, seen_at timestamptz, assertion_used boolean, proof_used boolean, effect text, client text, generation integer,
     exchanged_generation integer, keyless_before integer, was_spent boolean, rotated_at timestamptz, revoked_at timestamptz,
@@ -75,6 +80,27 @@ $$;
 CREATE OR REPLACE FUNCTION have_common(p_one text[], p_two text[], p_three text[]) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     RETURN EXISTS (SELECT FROM unnest(p_one) AS word WHERE word = ANY (p_two) AND word = ANY (p_three));
+END
+$$;
+
+-- What becomes of a token that came after its grace period, because of gaps of service.
+CREATE OR REPLACE FUNCTION late_verdict(p_rotated_at timestamptz, p_grace_seconds bigint, p_now timestamptz) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_end CONSTANT timestamptz := p_rotated_at + make_interval(secs => p_grace_seconds);
+    v_until timestamptz := v_end;
+    v_gap service_gap;
+BEGIN
+    FOR v_gap IN SELECT * FROM service_gap g WHERE g.ended_at > p_rotated_at ORDER BY g.began_at LOOP
+        EXIT WHEN v_gap.began_at >= v_until;
+        v_until := greatest(v_until, v_gap.ended_at + interval '2 minutes');
+    END LOOP;
+    RETURN CASE
+        WHEN p_now < least(v_until, v_end + interval '24 hours') THEN 'extended'
+        WHEN EXISTS (
+            SELECT FROM service_count c WHERE c.only_row AND c.counted_at >= clock_timestamp() - interval '6 seconds')
+        THEN 'refresh_token_late'
+        ELSE 'unsure' END;
 END
 $$;
 
@@ -182,6 +208,8 @@ BEGIN
                 FROM device d WHERE d.issuer = l.issuer AND d.device_digest = g.device_digest OFFSET 0) AS d ON true
             CROSS JOIN LATERAL (
                 SELECT coalesce(s.group_id = t.group_id AND s.role <> 'target' AND t.role <> 'source', false) AS login) AS shares
+            CROSS JOIN LATERAL (
+                SELECT CASE WHEN g.jkt IS NULL THEN (a.call).grace_seconds ELSE (a.call).bound_grace_seconds END AS grace) AS w
             -- THE RULE, in the order of `refusal` in RefreshDecision.swift.
             CROSS JOIN LATERAL (
                 SELECT CASE
@@ -202,9 +230,8 @@ BEGIN
                         THEN 'refresh_token_reused'
                     WHEN (a.call).generation < g.exchanged_generation THEN 'none'
                     WHEN (a.call).generation < g.generation THEN CASE
-                        WHEN v_now >= g.rotated_at + make_interval(secs =>
-                            CASE WHEN g.jkt IS NULL THEN (a.call).grace_seconds ELSE (a.call).bound_grace_seconds END)
-                        THEN 'refresh_token_late' ELSE 'none' END
+                        WHEN v_now >= g.rotated_at + make_interval(secs => w.grace)
+                        THEN late_verdict(g.rotated_at, w.grace, v_now) ELSE 'none' END
                     WHEN v_now < g.expires_at AND c.enabled AND shares.login
                         AND l.ended_at IS NULL AND v_now < l.expires_at
                         AND v_now < l.last_used_at + make_interval(secs => (a.call).idle_seconds)
@@ -231,14 +258,14 @@ BEGIN
         SELECT
             array_agg(ROW (
                 k.place, v_now, k.place = ANY (v_assertion_used), k.place = ANY (v_proof_used),
-                CASE WHEN k.verdict IN ('none', 'advanced') THEN k.verdict ELSE 'revoked' END,
+                CASE WHEN k.verdict IN ('none', 'advanced', 'extended', 'unsure') THEN k.verdict ELSE 'revoked' END,
                 k.client_id, k.generation, k.exchanged_generation, k.keyless_before, k.was_spent, k.rotated_at, k.revoked_at,
                 k.came_late, k.expires_at, k.jkt, k.scope, k.audiences, k.auth_time, k.acr, k.amr, k.claims, k.issuer, k.session_id,
                 k.subject, k.ended_at, k.session_expires_at, k.last_used_at, coalesce(k.client_enabled, false), k.shares_login,
                 k.scope_ceiling, coalesce(k.is_blocked, false))::refresh_answer),
             array_agg(ROW (
                 k.place, k.grant_id, k.session_id, k.grant_version, k.verdict, k.request_id)::refresh_misuse)
-                FILTER (WHERE k.verdict NOT IN ('none', 'advanced')),
+                FILTER (WHERE k.verdict NOT IN ('none', 'advanced', 'extended', 'unsure')),
             array_agg(k.session_id) FILTER (WHERE k.may_write AND k.is_due)
         INTO v_more, v_misuses, v_due
         FROM judged k

@@ -207,6 +207,7 @@ BEGIN
     -- Before the last session of an IdP is swept.
     PERFORM note_used_prefixes();
     DELETE FROM broker_count c WHERE c.counted_at < now() - interval '400 days';
+    DELETE FROM service_gap g WHERE g.ended_at < now() - interval '8 days';
     IF p_interval_seconds <= 0 THEN
         RETURN true;
     END IF;
@@ -230,10 +231,13 @@ $$;
 GRANT EXECUTE ON FUNCTION broker_number TO native_sso_broker;
 
 -- Counts, and returns the new number. NULL: the database lacks the number that the broker knows, and nothing is written.
-CREATE OR REPLACE FUNCTION count_broker(p_broker uuid, p_known bigint) RETURNS bigint
+-- p_serves: whether the broker can answer requests. If for more than 6 s no broker counted that could, that was a gap of service.
+-- Two brokers do not wait for each other: the count of one is enough.
+CREATE OR REPLACE FUNCTION count_broker(p_broker uuid, p_known bigint, p_serves boolean) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     v_number bigint;
+    v_last timestamptz;
 BEGIN
     UPDATE broker_count c SET number = c.number + 1, counted_at = now() WHERE c.broker_id = p_broker AND c.number >= p_known
     RETURNING c.number INTO v_number;
@@ -241,6 +245,15 @@ BEGIN
         INSERT INTO broker_count AS c VALUES (p_broker, 1, now())
         ON CONFLICT (broker_id) DO UPDATE SET number = c.number + 1, counted_at = now()
         RETURNING c.number INTO v_number;
+    END IF;
+    IF v_number IS NOT NULL AND p_serves THEN
+        SELECT c.counted_at INTO v_last FROM service_count c WHERE c.only_row FOR UPDATE SKIP LOCKED;
+        IF FOUND THEN
+            IF isfinite(v_last) AND v_last < now() - interval '6 seconds' THEN
+                INSERT INTO service_gap VALUES (v_last, now());
+            END IF;
+            UPDATE service_count c SET counted_at = now() WHERE c.only_row;
+        END IF;
     END IF;
     RETURN v_number;
 END

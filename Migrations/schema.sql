@@ -414,6 +414,7 @@ BEGIN
     -- Before the last session of an IdP is swept.
     PERFORM note_used_prefixes();
     DELETE FROM broker_count c WHERE c.counted_at < now() - interval '400 days';
+    DELETE FROM service_gap g WHERE g.ended_at < now() - interval '8 days';
     IF p_interval_seconds <= 0 THEN
         RETURN true;
     END IF;
@@ -435,13 +436,14 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.count_broker(p_broker uuid, p_known bigint) RETURNS bigint
+CREATE FUNCTION native_sso.count_broker(p_broker uuid, p_known bigint, p_serves boolean) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
     AS $$
 DECLARE
     v_number bigint;
+    v_last timestamptz;
 BEGIN
     UPDATE broker_count c SET number = c.number + 1, counted_at = now() WHERE c.broker_id = p_broker AND c.number >= p_known
     RETURNING c.number INTO v_number;
@@ -449,6 +451,15 @@ BEGIN
         INSERT INTO broker_count AS c VALUES (p_broker, 1, now())
         ON CONFLICT (broker_id) DO UPDATE SET number = c.number + 1, counted_at = now()
         RETURNING c.number INTO v_number;
+    END IF;
+    IF v_number IS NOT NULL AND p_serves THEN
+        SELECT c.counted_at INTO v_last FROM service_count c WHERE c.only_row FOR UPDATE SKIP LOCKED;
+        IF FOUND THEN
+            IF isfinite(v_last) AND v_last < now() - interval '6 seconds' THEN
+                INSERT INTO service_gap VALUES (v_last, now());
+            END IF;
+            UPDATE service_count c SET counted_at = now() WHERE c.only_row;
+        END IF;
     END IF;
     RETURN v_number;
 END
@@ -1595,6 +1606,27 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION native_sso.late_verdict(p_rotated_at timestamp with time zone, p_grace_seconds bigint, p_now timestamp with time zone) RETURNS text
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_end CONSTANT timestamptz := p_rotated_at + make_interval(secs => p_grace_seconds);
+    v_until timestamptz := v_end;
+    v_gap service_gap;
+BEGIN
+    FOR v_gap IN SELECT * FROM service_gap g WHERE g.ended_at > p_rotated_at ORDER BY g.began_at LOOP
+        EXIT WHEN v_gap.began_at >= v_until;
+        v_until := greatest(v_until, v_gap.ended_at + interval '2 minutes');
+    END LOOP;
+    RETURN CASE
+        WHEN p_now < least(v_until, v_end + interval '24 hours') THEN 'extended'
+        WHEN EXISTS (
+            SELECT FROM service_count c WHERE c.only_row AND c.counted_at >= clock_timestamp() - interval '6 seconds')
+        THEN 'refresh_token_late'
+        ELSE 'unsure' END;
+END
+$$;
+
 CREATE FUNCTION native_sso.login_slot(p_issuer text, p_subject text) RETURNS integer
     LANGUAGE sql IMMUTABLE STRICT
     AS $$
@@ -1886,6 +1918,8 @@ BEGIN
                 FROM device d WHERE d.issuer = l.issuer AND d.device_digest = g.device_digest OFFSET 0) AS d ON true
             CROSS JOIN LATERAL (
                 SELECT coalesce(s.group_id = t.group_id AND s.role <> 'target' AND t.role <> 'source', false) AS login) AS shares
+            CROSS JOIN LATERAL (
+                SELECT CASE WHEN g.jkt IS NULL THEN (a.call).grace_seconds ELSE (a.call).bound_grace_seconds END AS grace) AS w
             -- THE RULE, in the order of `refusal` in RefreshDecision.swift.
             CROSS JOIN LATERAL (
                 SELECT CASE
@@ -1906,9 +1940,8 @@ BEGIN
                         THEN 'refresh_token_reused'
                     WHEN (a.call).generation < g.exchanged_generation THEN 'none'
                     WHEN (a.call).generation < g.generation THEN CASE
-                        WHEN v_now >= g.rotated_at + make_interval(secs =>
-                            CASE WHEN g.jkt IS NULL THEN (a.call).grace_seconds ELSE (a.call).bound_grace_seconds END)
-                        THEN 'refresh_token_late' ELSE 'none' END
+                        WHEN v_now >= g.rotated_at + make_interval(secs => w.grace)
+                        THEN late_verdict(g.rotated_at, w.grace, v_now) ELSE 'none' END
                     WHEN v_now < g.expires_at AND c.enabled AND shares.login
                         AND l.ended_at IS NULL AND v_now < l.expires_at
                         AND v_now < l.last_used_at + make_interval(secs => (a.call).idle_seconds)
@@ -1935,14 +1968,14 @@ BEGIN
         SELECT
             array_agg(ROW (
                 k.place, v_now, k.place = ANY (v_assertion_used), k.place = ANY (v_proof_used),
-                CASE WHEN k.verdict IN ('none', 'advanced') THEN k.verdict ELSE 'revoked' END,
+                CASE WHEN k.verdict IN ('none', 'advanced', 'extended', 'unsure') THEN k.verdict ELSE 'revoked' END,
                 k.client_id, k.generation, k.exchanged_generation, k.keyless_before, k.was_spent, k.rotated_at, k.revoked_at,
                 k.came_late, k.expires_at, k.jkt, k.scope, k.audiences, k.auth_time, k.acr, k.amr, k.claims, k.issuer, k.session_id,
                 k.subject, k.ended_at, k.session_expires_at, k.last_used_at, coalesce(k.client_enabled, false), k.shares_login,
                 k.scope_ceiling, coalesce(k.is_blocked, false))::refresh_answer),
             array_agg(ROW (
                 k.place, k.grant_id, k.session_id, k.grant_version, k.verdict, k.request_id)::refresh_misuse)
-                FILTER (WHERE k.verdict NOT IN ('none', 'advanced')),
+                FILTER (WHERE k.verdict NOT IN ('none', 'advanced', 'extended', 'unsure')),
             array_agg(k.session_id) FILTER (WHERE k.may_write AND k.is_due)
         INTO v_more, v_misuses, v_due
         FROM judged k
@@ -3206,6 +3239,31 @@ COMMENT ON COLUMN native_sso.scope.requires_consent IS 'Whether no exchange gran
 
 COMMENT ON COLUMN native_sso.scope.managed_by IS 'The registry file that manages it; NULL: none.';
 
+CREATE TABLE native_sso.service_count (
+    only_row boolean NOT NULL,
+    counted_at timestamp with time zone NOT NULL,
+    CONSTRAINT service_count_only_row_check CHECK (only_row)
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE native_sso.service_count IS 'When any broker last counted while it could answer requests. The service role cannot read or set it.';
+
+COMMENT ON COLUMN native_sso.service_count.only_row IS 'There is one row.';
+
+COMMENT ON COLUMN native_sso.service_count.counted_at IS 'By the database''s clock; -infinity: never.';
+
+CREATE TABLE native_sso.service_gap (
+    began_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone NOT NULL,
+    CONSTRAINT service_gap_check CHECK ((ended_at > began_at))
+);
+
+COMMENT ON TABLE native_sso.service_gap IS 'A time of more than 6 s in which no broker counted in service_count: no app could get an answer. Grace periods do not run in it.';
+
+COMMENT ON COLUMN native_sso.service_gap.began_at IS 'The last count before it.';
+
+COMMENT ON COLUMN native_sso.service_gap.ended_at IS 'The first count after it. A row goes 8 days later.';
+
 CREATE TABLE native_sso.sharing_group (
     group_id native_sso.identifier NOT NULL,
     issuer text NOT NULL COLLATE pg_catalog."C",
@@ -3373,6 +3431,12 @@ ALTER TABLE ONLY native_sso.schema_migration
 ALTER TABLE ONLY native_sso.scope
     ADD CONSTRAINT scope_pkey PRIMARY KEY (name);
 
+ALTER TABLE ONLY native_sso.service_count
+    ADD CONSTRAINT service_count_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY native_sso.service_gap
+    ADD CONSTRAINT service_gap_pkey PRIMARY KEY (began_at);
+
 ALTER TABLE ONLY native_sso.session
     ADD CONSTRAINT session_pkey PRIMARY KEY (session_id);
 
@@ -3536,8 +3600,8 @@ GRANT ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) TO nativ
 REVOKE ALL ON FUNCTION native_sso.broker_number(p_broker uuid, OUT number bigint, OUT accepted_at bigint, OUT started_at bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.broker_number(p_broker uuid, OUT number bigint, OUT accepted_at bigint, OUT started_at bigint) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.count_broker(p_broker uuid, p_known bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.count_broker(p_broker uuid, p_known bigint) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.count_broker(p_broker uuid, p_known bigint, p_serves boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.count_broker(p_broker uuid, p_known bigint, p_serves boolean) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.count_registry_change() FROM PUBLIC;
 
@@ -3599,6 +3663,8 @@ REVOKE ALL ON FUNCTION native_sso.is_selected(s native_sso.session_state, p_issu
 REVOKE ALL ON FUNCTION native_sso.is_spending(g native_sso.sso_grant) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.keep_logged_out() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.late_verdict(p_rotated_at timestamp with time zone, p_grace_seconds bigint, p_now timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.login_slot(p_issuer text, p_subject text) FROM PUBLIC;
 

@@ -18,6 +18,7 @@ package struct BackchannelEndpoint: Sendable {
     private let introspection: Introspection?
     private let logout: LogoutEndpoint?
     private let events: SecurityEventEndpoint?
+    private let certainty: Certainty
     private let metrics: BrokerMetrics
     private let requestLog: RequestLog
 
@@ -29,14 +30,15 @@ package struct BackchannelEndpoint: Sendable {
     ///   - clients: As for the token endpoint.
     package init(
         revocation: Revocation?, introspection: Introspection?, logout: LogoutEndpoint?, events: SecurityEventEndpoint?,
-        clients: ClientIdentification, audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock,
-        logger: Logger
+        clients: ClientIdentification, certainty: Certainty = .complete, audit: any AuditTrail, metrics: BrokerMetrics,
+        clock: any WallClock, logger: Logger
     ) {
         self.clients = clients
         self.revocation = revocation
         self.introspection = introspection
         self.logout = logout
         self.events = events
+        self.certainty = certainty
         self.metrics = metrics
         requestLog = RequestLog(
             audit: RefusalAudit(audit: audit, metrics: metrics, clock: clock), logger: logger,
@@ -54,7 +56,7 @@ extension BackchannelEndpoint: Responder {
             record.grant = grant
             record.caller = request.client
             record.trace = request.trace
-            let (answer, error) = await events.answer(request, as: grant, record.requestID)
+            let (answer, error) = await events.answer(request, as: grant, record.requestID, certainty)
             return requestLog.ended(answer, record, error)
         }
         do throws(TokenError) {
@@ -66,6 +68,7 @@ extension BackchannelEndpoint: Responder {
 
     private func body(_ arrival: Arrival, _ record: inout RequestRecord) async throws(TokenError) -> [UInt8] {
         let request = try clients.begin(arrival, &record)
+        try TokenError.port { () throws(PortError) in try certainty.check() }
         if let revocation, request.isFor(Self.revocationPath) {
             record.grant = .revocation
             return try await revoke(request, by: revocation, &record)
@@ -74,7 +77,9 @@ extension BackchannelEndpoint: Responder {
             record.grant = .introspection
             let (_, client, token) = try await presentedToken(request, &record)
             return try await TokenError.port { () async throws(PortError) in
-                try await introspection.answer(token, to: client)
+                let answer = try await introspection.answer(token, to: client)
+                if answer == Introspection.inactive, let outage = certainty.database() { throw .outage(outage) }
+                return answer
             }
         }
         throw .refused(.request(.unknownPath))

@@ -33,6 +33,8 @@ package struct Introspection: Sendable {
         self.clock = clock
     }
 
+    static let inactive = Array(#"{"active":false}"#.utf8)
+
     /// The JSON of the answer.
     func answer(_ token: String, to caller: Client) async throws(PortError) -> [UInt8] {
         guard caller.authentication != .none, let claims = try await claims(of: token), isMeant(claims, for: caller),
@@ -41,7 +43,7 @@ package struct Introspection: Sendable {
             let issuedAt = claims["iat"]?.number?.int64, let expiry = claims["exp"]?.number?.int64,
             expiry > clock.now.seconds,
             try await registry.isLive(session, of: client, issuedAt: UnixTime(seconds: issuedAt), idle: idle)
-        else { return Array(#"{"active":false}"#.utf8) }
+        else { return Self.inactive }
         return Self.active(claims)
     }
 

@@ -19,15 +19,17 @@ package struct LogoutEndpoint: Sendable {
 
     private let logout: Logout
     private let limiter: RequestLimiter
+    private let certainty: Certainty
     private let audit: RefusalAudit
     private let logger: Logger
 
     package init(
-        logout: Logout, limiter: RequestLimiter, audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock,
-        logger: Logger
+        logout: Logout, limiter: RequestLimiter, certainty: Certainty = .complete, audit: any AuditTrail,
+        metrics: BrokerMetrics, clock: any WallClock, logger: Logger
     ) {
         self.logout = logout
         self.limiter = limiter
+        self.certainty = certainty
         self.audit = RefusalAudit(audit: audit, metrics: metrics, clock: clock)
         self.logger = logger
     }
@@ -55,6 +57,7 @@ package struct LogoutEndpoint: Sendable {
 
     private func end(_ request: ReceivedRequest, _ requestID: UniqueID) async throws(TokenError) -> Int64 {
         let form = try TokenError.refusing { () throws(Refusal) in try request.form(.backChannelLogout) }
+        try TokenError.port { () throws(PortError) in try certainty.check() }
         guard let token = form[Parameter.logoutToken] else { throw .refused(.logout(.missing)) }
         do throws(LogoutError) {
             let claims = try await limiter.limiting(

@@ -40,9 +40,10 @@ package struct SecurityEventEndpoint: Sendable {
     }
 
     func answer(
-        _ request: ReceivedRequest, as grant: GrantLabel, _ requestID: UniqueID
+        _ request: ReceivedRequest, as grant: GrantLabel, _ requestID: UniqueID, _ certainty: Certainty
     ) async -> (HTTPAnswer, TokenError?) {
         do throws(TokenError) {
+            try TokenError.port { () throws(PortError) in try certainty.check() }
             if grant == .securityEvent {
                 try await take(event: request, requestID)
                 return (HTTPAnswer(status: .accepted, body: []), nil)

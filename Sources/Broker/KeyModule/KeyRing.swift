@@ -75,6 +75,12 @@ package final class KeyRing: Sendable {
         "to let it sign: native-sso key resume --execute --reason REASON -- \(kid)"
     }
 
+    /// Whether every active key can be used now.
+    package var canIssue: Bool {
+        guard let keys = current else { return false }
+        return keys.missing.isEmpty && suspendedKIDs.isEmpty && !keys.hasFailedSigner
+    }
+
     /// Whether all active and published keys of the registry were ever loaded at the same time.
     package var hasBeenWhole: Bool { whole.load(ordering: .relaxed) }
 
@@ -224,6 +230,9 @@ package final class KeySet: Sendable {
     package let problems: [Problem]
 
     func signer(_ algorithm: KeyAlgorithm) -> TokenSigning? { signers.first { $0.algorithm == algorithm } }
+
+    /// Whether it is known of a signing key that it cannot sign now.
+    var hasFailedSigner: Bool { signers.contains { $0.failure != nil } }
 
     func verificationKey(for header: JOSEHeader) -> Result<JSONWebKey, JWSError> {
         Result { () throws(JWSError) in

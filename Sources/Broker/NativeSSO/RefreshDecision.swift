@@ -15,21 +15,33 @@ package func decide(_ asked: Rotation, _ facts: RotationFacts) throws(RefreshErr
         throw .refused(facts.assertionWasUsed ? .assertionReplayed : .proofReplayed)
     }
     guard let family = facts.grant else { throw .refused(.grantUnknown) }
-    if let refusal = refusal(asked, family, at: facts.now) {
-        guard facts.effect == (refusal.revokesGrant ? .revoked : .none) else {
+    // The registry alone knows the gaps. What it says of them is believed of a token that came late, and of no other.
+    let isInGap = facts.effect == .extended || facts.effect == .unsure
+    if isInGap, refusal(asked, family, at: facts.now) != .late {
+        throw .broken("the registry \(facts.effect.rawValue) for a token that is not late")
+    }
+    let harmless = isInGap ? facts.effect : .none
+    if let refusal = refusal(asked, family, at: facts.now, isInGap: isInGap) {
+        guard facts.effect == (refusal.revokesGrant ? .revoked : harmless) else {
             throw .broken("the registry \(facts.effect.rawValue) where the rules say \(refusal)")
         }
         throw .refused(refusal)
     }
+    if facts.effect == .unsure {
+        throw .outage(Outage(.database, "no broker has counted for 6 s, so a late refresh token cannot be judged"))
+    }
     let decision: RefreshDecision = asked.token.generation == family.generation ? .advanced : .redelivered
-    guard facts.effect == (decision == .advanced ? .advanced : .none) else {
+    guard facts.effect == (decision == .advanced ? .advanced : harmless) else {
         throw .broken("the registry \(facts.effect.rawValue) where the rules say \(decision)")
     }
     return (decision, family)
 }
 
 /// The first rule that refuses.
-package func refusal(_ asked: Rotation, _ family: FamilyFacts, at now: UnixTime) -> RefreshRefusal? {
+/// - Parameter isInGap: Whether a gap of service has extended the grace period, or perhaps goes on.
+package func refusal(
+    _ asked: Rotation, _ family: FamilyFacts, at now: UnixTime, isInGap: Bool = false
+) -> RefreshRefusal? {
     if family.revokedAt != nil {
         let isProof = family.cameLate && family.client == asked.request.client.id && keyRefusal(asked, family) == nil
         return isProof && showsTwoHolders(asked, family) ? .replayed : .grantRevoked
@@ -40,7 +52,7 @@ package func refusal(_ asked: Rotation, _ family: FamilyFacts, at now: UnixTime)
     if asked.token.generation > family.generation { return .stateRegressed }
     if showsTwoHolders(asked, family) { return .replayed }
     if asked.token.generation < family.exchangedGeneration { return .superseded }
-    if asked.token.generation < family.generation, !isWithinGrace(asked, family, at: now) { return .late }
+    if asked.token.generation < family.generation, !isInGap, !isWithinGrace(asked, family, at: now) { return .late }
     if now >= family.expiresAt { return .grantExpired }
     if !family.clientIsEnabled { return .clientDisabled }
     if !family.sharesLogin { return .sharingEnded }

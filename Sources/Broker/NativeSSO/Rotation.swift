@@ -30,6 +30,10 @@ package struct RotationFacts: Sendable {
     package enum Effect: String, Sendable, CaseIterable {
         /// Nothing was written.
         case none
+        /// Nothing was written. The token came after its grace period, which a gap of service has extended.
+        case extended
+        /// Nothing was written. The token came after its grace period, perhaps because of a gap of service that goes on.
+        case unsure
         /// The family has a new generation.
         case advanced
         /// The grant was revoked, because the token shows that another party holds a copy.

@@ -41,7 +41,8 @@ package final class DatabaseHistory: Sendable {
     /// - Parameters:
     ///   - look: $1 is the broker's id. Three columns: its number, or NULL; the newest acceptance, and the start of the
     ///     server, both in microseconds since 1970.
-    ///   - counting: $1 is the broker's id, $2 the number that it knows. The new number; NULL: the database lacks $2.
+    ///   - counting: $1 is the broker's id, $2 the number that it knows, $3 whether it can answer requests. The new number;
+    ///     NULL: the database lacks $2.
     ///   - broker: The broker's id, 16 octets.
     package init(look: Statement, counting: Statement, broker: [UInt8], memory: Memory = Memory()) {
         self.look = look
@@ -83,7 +84,7 @@ package final class DatabaseHistory: Sendable {
         }
         if isOther {
             let (parameters, acceptances) = next
-            let row = try connection.execute(counting, parameters, deadline: deadline).first
+            let row = try connection.execute(counting, parameters + [.bool(false)], deadline: deadline).first
             guard let number = try row?.optionalInt64(0) else { return false }
             confirm(number, after: acceptances)
         }
@@ -99,11 +100,14 @@ package final class DatabaseHistory: Sendable {
     }
 
     /// Counts.
+    /// - Parameter serves: Whether the broker can answer requests.
     /// - Returns: What the broker remembers now; `nil`: the database lacks what it knew, and each connection is judged
     ///   anew.
-    package func count(in database: any StatementExecutor) async throws(PostgresError) -> Memory? {
+    package func count(
+        in database: any StatementExecutor, serves: Bool = true
+    ) async throws(PostgresError) -> Memory? {
         let (parameters, acceptances) = next
-        if let number = try await database.query(counting, parameters).first?.optionalInt64(0) {
+        if let number = try await database.query(counting, parameters + [.bool(serves)]).first?.optionalInt64(0) {
             return confirm(number, after: acceptances)
         }
         state.withLock {

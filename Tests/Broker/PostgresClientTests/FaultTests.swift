@@ -156,7 +156,10 @@ import Testing
                 FROM count WHERE $1::uuid IS NOT NULL
                 """),
             counting: Statement(
-                "UPDATE count SET number = number + 1 WHERE $1::uuid IS NOT NULL AND number >= $2 RETURNING number"),
+                """
+                UPDATE count SET number = number + 1
+                WHERE $1::uuid IS NOT NULL AND number >= $2 AND $3::bool IS NOT NULL RETURNING number
+                """),
             broker: Array(repeating: 1, count: 16), memory: memory)
     }
 

@@ -29,7 +29,9 @@ extension Abuse {
                 WHERE table_schema = 'native_sso' AND table_type = 'BASE TABLE' AND table_name NOT LIKE 'audit_event%'
                 ORDER BY 1
                 """)
-            #expect(tables == (Fixture.tables + ["broker_count", "idp_key", "sweep"]).sorted())
+            #expect(
+                tables
+                    == (Fixture.tables + ["broker_count", "idp_key", "service_count", "service_gap", "sweep"]).sorted())
         }
 
         /// An attempt, and its answer; `nil` if HTTP/2 has rightly ended the stream or the connection.

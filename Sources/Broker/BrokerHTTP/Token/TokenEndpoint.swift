@@ -23,6 +23,7 @@ package struct TokenEndpoint: Sendable {
     private let logins: any LoginDirectory
     private let proofs: ProofVerifier
     private let issuers: [IssuerPolicy]
+    private let certainty: Certainty
     private let requestLog: RequestLog
 
     /// - Parameters:
@@ -36,7 +37,8 @@ package struct TokenEndpoint: Sendable {
         exchange: Exchange, refresh: Refresh, handoff: WebHandoff, enrolment: Enrolment? = nil,
         codes: CodeEnrolment? = nil, clients: ClientIdentification, proofs: ProofVerifier, limiter: RequestLimiter,
         logins: any LoginDirectory,
-        issuers: [IssuerPolicy], audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock, logger: Logger
+        issuers: [IssuerPolicy], certainty: Certainty = .complete, audit: any AuditTrail, metrics: BrokerMetrics,
+        clock: any WallClock, logger: Logger
     ) {
         self.exchange = exchange
         self.handoff = handoff
@@ -48,6 +50,7 @@ package struct TokenEndpoint: Sendable {
         self.logins = logins
         self.proofs = proofs
         self.issuers = issuers
+        self.certainty = certainty
         requestLog = RequestLog(
             audit: RefusalAudit(audit: audit, metrics: metrics, clock: clock), logger: logger,
             message: "token request")
@@ -107,6 +110,8 @@ extension TokenEndpoint: Responder {
             // Counted by the assertion, whatever else the request holds.
             record.presented = record.assertion
             error = clients.replayed(record)
+        } else if error.hasSharedAnswer, let outage = certainty.database() {
+            error = .outage(outage)
         }
         return requestLog.ended(HTTPAnswer(error), record, error)
     }
@@ -116,6 +121,7 @@ extension TokenEndpoint: Responder {
         _ arrival: Arrival, _ record: inout RequestRecord
     ) async throws(TokenError) -> (GrantType, TokenRequestReader) {
         let request = try clients.begin(arrival, &record)
+        try TokenError.port { () throws(PortError) in try certainty.check() }
         let form = try TokenError.refusing { () throws(Refusal) in try request.tokenForm() }
         let grantType = try TokenError.refusing { () throws(Refusal) in try TokenRequestReader.grantType(form) }
         record.grant = GrantLabel(grantType)

@@ -116,8 +116,9 @@ extension Broker {
                 records: ring, issuers: issuers),
             enrolment: configuration.enrolsByExchange ? enrolment : nil, codes: codeEnrolment(enrolment),
             clients: clients, proofs: proofs, limiter: limiter, logins: ProviderLogins(providers: providers),
-            issuers: issuers + configuration.identityProviders.map(\.policy).filter(\.isDisabled), audit: audit,
-            metrics: metrics, clock: clock, logger: logger)
+            issuers: issuers + configuration.identityProviders.map(\.policy).filter(\.isDisabled),
+            certainty: commits.certainty,
+            audit: audit, metrics: metrics, clock: clock, logger: logger)
     }
 
     /// `nil` if no IdP has a code relay.
@@ -158,7 +159,8 @@ extension Broker {
             logout: Logout(
                 tokens: tokens, registry: logouts,
                 directory: snapshot, policies: Dictionary(policies) { first, _ in first }, clock: clock),
-            limiter: limiter, audit: audit, metrics: metrics, clock: clock, logger: logger)
+            limiter: limiter, certainty: commits.certainty, audit: audit, metrics: metrics, clock: clock, logger: logger
+        )
     }
 
     private func securityEvents(
@@ -206,8 +208,8 @@ extension Broker {
                 ? Introspection(
                     issuer: configuration.issuer, algorithms: Self.signatureAlgorithms, key: verificationKey,
                     registry: registry, idle: configuration.sessions.idle, clock: clock) : nil,
-            logout: logout, events: events, clients: clients, audit: audit, metrics: metrics, clock: clock,
-            logger: logger)
+            logout: logout, events: events, clients: clients, certainty: commits.certainty, audit: audit,
+            metrics: metrics, clock: clock, logger: logger)
     }
 
     /// The broker's own id_tokens from enrolments, accepted as subject tokens.

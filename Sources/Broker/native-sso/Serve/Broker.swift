@@ -89,7 +89,8 @@ struct Broker: Sendable {
         snapshot = RegistrySnapshot(database: pool)
         commits = CommitProbe(
             database: ConnectionPool(single, history: history) { connections.note($0) }, history: history,
-            broker: remembered.broker, file: file?.file, clock: clock, logger: logger)
+            broker: remembered.broker, file: file?.file, clock: clock,
+            serves: { [ring, snapshot] in snapshot.isLoaded && ring.canIssue }, logger: logger)
         sweep = SweepService(database: pool, logger: logger)
         registrySize = RegistryReport(database: pool, clock: clock)
         let (unpinned, store, ring) = (DocumentClient(), ProviderKeyStore(database: pool), ring)

@@ -14,7 +14,7 @@ import Synchronization
 ///
 /// It also checks that commits are reliable: the server must not be read-only. `synchronous_commit` must not be `off`,
 /// nor `local` if there are synchronous standbys. The database's clock must be within 30 s of the broker's, or the
-/// times in tokens and grants disagree.
+/// times in tokens and grants disagree: see ``certainty``.
 final class CommitProbe: Sendable {
     /// The time between two probes. An unconfirmed commit is noticed after this time plus a call's deadline.
     static let interval: Duration = .seconds(2)
@@ -28,14 +28,26 @@ final class CommitProbe: Sendable {
     private let clock: any WallClock
     private let changes: ChangeLog
     private let fileChanges: ChangeLog
-    /// Why the last probe failed; `nil`: the database confirmed its commit.
-    private let latest = Mutex<StaticString?>("not_tried_yet")
+    /// Whether the broker can answer requests, as far as the database does not decide it.
+    private let serves: @Sendable () -> Bool
+    private let state = Mutex(State())
     private let begun = Mutex<Task<Void, Never>?>(nil)
 
+    private struct State {
+        /// Why the last probe failed; `nil`: the database confirmed its commit.
+        var problem: StaticString? = "not_tried_yet"
+        /// When a probe last began whose commit the database confirmed.
+        var confirmed: ContinuousClock.Instant?
+        /// The database's clock at an instant of the last probe, in milliseconds since 1970.
+        var database: (milliseconds: Int64, at: ContinuousClock.Instant)?
+    }
+
+    /// - Parameter serves: Whether the broker can answer requests, as far as the database does not decide it.
     init(
         database: ConnectionPool, history: DatabaseHistory, broker: UniqueID, file: MemoryFile?,
-        clock: any WallClock, logger: Logger
+        clock: any WallClock, serves: @escaping @Sendable () -> Bool, logger: Logger
     ) {
+        self.serves = serves
         self.database = database
         self.history = history
         self.broker = broker
@@ -55,8 +67,12 @@ final class CommitProbe: Sendable {
     func shutdown() async { await database.shutdown() }
 
     private func probe() async {
+        let begun = ContinuousClock.now
         let problem = await attempt()
-        latest.withLock { $0 = problem }
+        state.withLock { state in
+            state.problem = problem
+            if problem == nil { state.confirmed = begun }
+        }
         changes.note(problem.map { "\($0)" }, "the database confirms no commits")
     }
 
@@ -64,9 +80,12 @@ final class CommitProbe: Sendable {
         do throws(PostgresError) {
             let state = try await DatabaseState.read(from: database)
             let problem = state.problem(at: clock.milliseconds)
+            self.state.withLock { $0.database = (state.milliseconds, .now) }
             // What may be lost again is not counted. Clocks that differ are no reason to stop counting.
             if let problem, state.mayLoseCommits { return problem }
-            guard let memory = try await history.count(in: database) else { return "database_went_backwards" }
+            guard let memory = try await history.count(in: database, serves: problem == nil && serves()) else {
+                return "database_went_backwards"
+            }
             keep(memory)
             return problem
         } catch {
@@ -96,14 +115,41 @@ extension CommitProbe: ReadinessCheck, MetricSource {
         """
     }
 
-    func problem() async -> StaticString? { latest.withLock { $0 } }
+    func problem() async -> StaticString? { state.withLock { $0.problem } }
 
     var samples: [MetricSample] {
         [
             .gauge(
                 "database_commits_confirmed", "1 if the database confirmed the last probe commit, else 0.",
-                latest.withLock { $0 == nil } ? 1 : 0)
+                state.withLock { $0.problem == nil } ? 1 : 0)
         ]
+    }
+}
+
+extension CommitProbe {
+    /// How old the last confirmed commit may be when a request is refused because of what the database holds.
+    private static let oldest: Duration = .seconds(6)
+
+    /// The clocks go on between two probes, so a step of the broker's clock is seen at once, and one of the database's at the next
+    /// probe.
+    var certainty: Certainty {
+        Certainty(
+            clocks: { [self] in
+                guard let database = state.withLock({ $0.database }) else {
+                    return Outage(.database, "clocks_unknown: the database's clock was not read yet")
+                }
+                let (seconds, attoseconds) = (ContinuousClock.now - database.at).components
+                let now = database.milliseconds &+ seconds &* 1000 &+ attoseconds / 1_000_000_000_000_000
+                guard DatabaseState.areApart(now, clock.milliseconds) else { return nil }
+                return Outage(.database, "clocks_apart: the clocks of broker and database differ by more than 30 s")
+            },
+            database: { [self] in
+                guard let confirmed = state.withLock({ $0.confirmed }), .now - confirmed <= Self.oldest else {
+                    return Outage(
+                        .database, "the database has confirmed no commit for 6 s, so a refusal may rest on old rows")
+                }
+                return nil
+            })
     }
 }
 
@@ -149,7 +195,11 @@ struct DatabaseState: Sendable {
         if isReadOnly { return "read_only" }
         if commitsMayBeLost { return "synchronous_commit_off" }
         if waitsForStandby { return "standby_missing" }
-        let (distance, overflow) = milliseconds.subtractingReportingOverflow(now)
-        return overflow || distance.magnitude > Self.clockTolerance.magnitude ? "clocks_apart" : nil
+        return Self.areApart(milliseconds, now) ? "clocks_apart" : nil
+    }
+
+    static func areApart(_ one: Int64, _ other: Int64) -> Bool {
+        let (distance, overflow) = one.subtractingReportingOverflow(other)
+        return overflow || distance.magnitude > clockTolerance.magnitude
     }
 }

@@ -18,6 +18,9 @@ package protocol RowStore: Sendable {
 
     func put(_ grant: GrantRow) async throws
 
+    /// Replaces what the registry knows of the brokers' counts.
+    func put(_ service: ServiceHistory) async throws
+
     /// Disables the account of a user, whose live sessions go on here.
     func disable(_ subject: Subject, of issuer: Issuer) async throws
 

@@ -48,6 +48,49 @@ extension GrantRegistryConformance {
             let late = try await scenario.attempt(on: fixture.registry)
             #expect(late.refusal == .replayed && late.facts.effect == .revoked)
         },
+        GrantRegistryCheck("refresh: no grace period runs while no broker could answer") { fixture in
+            // The token's successor was made `rotated` seconds ago, with a grace period of 10 s.
+            let cases: [(rotated: Int64, ServiceHistory, RotationFacts.Effect)] = [
+                (20, ServiceHistory(), .revoked),
+                (20, ServiceHistory([(15, 5)]), .extended),
+                (20, ServiceHistory([(25, 15)]), .extended),
+                (60, ServiceHistory([(80, 65)]), .revoked),
+                (60, ServiceHistory([(45, 5)]), .revoked),
+                (200, ServiceHistory([(195, 90)]), .extended),
+                (200, ServiceHistory([(195, 125)]), .revoked),
+                (400, ServiceHistory([(395, 300), (200, 90)]), .extended),
+                (400, ServiceHistory([(395, 300), (170, 90)]), .revoked),
+                (80_000, ServiceHistory([(79_995, 60)]), .extended),
+                (90_000, ServiceHistory([(89_995, 60)]), .revoked),
+                (20, ServiceHistory([], lastCount: 15), .unsure),
+                (20, ServiceHistory([(15, 7)], lastCount: 15), .extended),
+                (20, ServiceHistory([], lastCount: 0), .revoked),
+            ]
+            for (rotated, service, effect) in cases {
+                var scenario = try RefreshScenario()
+                scenario.lose(Seconds(rotated))
+                scenario.service = service
+                let note: Comment = "\(rotated) \(service)"
+                try await scenario.put(into: fixture)
+                if effect != .revoked {
+                    for _ in 1...2 {
+                        let attempt = try await fixture.writingNothing {
+                            try await scenario.attempt(on: fixture.registry)
+                        }
+                        #expect(attempt.facts.effect == effect, note)
+                        #expect(attempt.success == (effect == .extended ? .redelivered : nil), note)
+                        #expect(attempt.isOutage == (effect == .unsure), note)
+                    }
+                    // Two holders are two holders, gap or not.
+                    scenario.generation += 1
+                    #expect(try await scenario.attempt(on: fixture.registry).success == .advanced, note)
+                    scenario.generation -= 1
+                    #expect(try await scenario.attempt(on: fixture.registry).refusal == .replayed, note)
+                } else {
+                    #expect(try await scenario.attempt(on: fixture.registry).refusal == .late, note)
+                }
+            }
+        },
         GrantRegistryCheck("refresh: a use restarts the idle limit") { fixture in
             var scenario = try RefreshScenario()
             scenario.exchange.session?.lastUsed = .days(29)

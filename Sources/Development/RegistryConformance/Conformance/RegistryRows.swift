@@ -130,3 +130,34 @@ package struct RegistryCounts: Sendable, Hashable {
         self.usedProofs = usedProofs
     }
 }
+
+/// When brokers counted, in seconds before now.
+package struct ServiceHistory: Sendable {
+    package struct Gap: Sendable {
+        package let began: Int64
+        package let ended: Int64
+    }
+
+    /// The noted times without a count.
+    package var gaps: [Gap] = []
+    /// The newest count; `nil`: one is made at each moment.
+    package var lastCount: Int64?
+
+    package init(_ gaps: [(began: Int64, ended: Int64)] = [], lastCount: Int64? = nil) {
+        self.gaps = gaps.map { Gap(began: $0.began, ended: $0.ended) }
+        self.lastCount = lastCount
+    }
+
+    /// What a token deserves that comes `grace` seconds or more after its rotation; `.revoked`: no gap helps it.
+    /// - Parameter rotated: Seconds before now.
+    package func effect(rotated: Int64, grace: Int64) -> RotationFacts.Effect {
+        let end = rotated - grace
+        var until = end
+        for gap in gaps.sorted(by: { $0.began > $1.began }) where gap.ended < rotated {
+            guard gap.began > until else { break }
+            until = min(until, gap.ended - 120)
+        }
+        if max(until, end - 86_400) < 0 { return .extended }
+        return lastCount.map { $0 <= 6 } ?? true ? .revoked : .unsure
+    }
+}

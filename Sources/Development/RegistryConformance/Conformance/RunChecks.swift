@@ -204,6 +204,8 @@ package struct RefreshAttempt: Sendable {
         if case .success(let decision) = decision { decision } else { nil }
     }
 
+    package var isOutage: Bool { if case .failure(.outage) = decision { true } else { false } }
+
     /// Where rules and registry disagree.
     package var defect: String? {
         if case .failure(.broken(let defect)) = decision { defect } else { nil }

@@ -70,7 +70,7 @@ package enum GrantRegistryProperty {
         let next = try await scenario.attempt(on: fixture.registry)
         #expect(next.defect == nil, note)
         switch attempt.facts.effect {
-        case .none:
+        case .none, .extended, .unsure:
             #expect(before == after, note)
         case .revoked:
             let lived = scenario.grant?.isRevoked == false
@@ -82,6 +82,7 @@ package enum GrantRegistryProperty {
             scenario.renewProof()
             #expect(try await scenario.attempt(on: fixture.registry).refusal != .stateRegressed, note)
         }
+        if attempt.facts.effect == .extended || attempt.facts.effect == .unsure { return attempt.facts.effect.rawValue }
         return attempt.refusal.map { "\($0)" } ?? (attempt.success == .advanced ? "advanced" : "redelivered")
     }
 }

@@ -48,5 +48,17 @@ extension RefreshScenario {
                 defaultScope: client.defaultScope, audiences: client.audiences, proofPolicy: client.proofPolicy)
         }
         if randomness.oneIn(6) { grant?.login = Login() }
+        // Often the gaps alone decide.
+        let isLate = randomness.oneIn(4)
+        if isLate {
+            self = try RefreshScenario()
+            lose(Seconds([20, 100, 400, 90_000].randomElement(using: &randomness) ?? 20))
+        }
+        if isLate || randomness.oneIn(2) {
+            let began: [Int64] = [5, 8, 15, 40, 200, 4_000, 90_000].filter { _ in randomness.oneIn(3) }
+            service = ServiceHistory(
+                began.map { ($0, max(1, $0 - randomness.mostly(7, or: [30, 150, 80_000]))) },
+                lastCount: randomness.mostly(nil, or: [0, 30]))
+        }
     }
 }

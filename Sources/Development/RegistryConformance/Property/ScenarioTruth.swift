@@ -61,6 +61,26 @@ extension RefreshScenario {
             && target?.role != .source
         #expect(family.sharesLogin == shares && family.scopeCeiling == target?.scopeCeiling, note)
         exchange.session?.expectTruth(family.session, at: facts.now, note)
+        expectGapsSeen(facts, family, note)
+    }
+
+    /// A token that came late has the effect that the brokers' counts demand. Where a second more changes it, any will do.
+    private func expectGapsSeen(_ facts: RotationFacts, _ family: FamilyFacts, _ note: Comment) {
+        let isLate =
+            !facts.assertionWasUsed && !facts.proofWasUsed && refusal(rotation, family, at: facts.now) == .late
+        guard isLate else {
+            #expect(facts.effect != .extended && facts.effect != .unsure, note)
+            return
+        }
+        let grace = family.key == nil ? rotation.grace : exchange.lifetimes.refreshGrace
+        let rotated = facts.now.since(family.rotatedAt).count
+        let effects = (0...5).map { passed in
+            ServiceHistory(
+                service.gaps.map { ($0.began + passed, $0.ended + passed) },
+                lastCount: service.lastCount.map { $0 + passed }
+            ).effect(rotated: rotated, grace: grace.count)
+        }
+        if effects.allSatisfy({ $0 == effects[0] }) { #expect(facts.effect == effects[0], note) }
     }
 }
 

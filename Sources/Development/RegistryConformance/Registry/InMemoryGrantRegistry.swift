@@ -95,6 +95,8 @@ package final class InMemoryGrantRegistry: GrantRegistry, HandoffRegistry, RowSt
 
     package func put(_ grant: GrantRow) { state.withLock { $0.put(grant) } }
 
+    package func put(_ service: ServiceHistory) { state.withLock { $0.service = service } }
+
     package func disable(_ subject: Subject, of issuer: Issuer) {
         state.withLock { _ = $0.disabledAccounts.insert([issuer.string, subject.string]) }
     }
@@ -133,6 +135,7 @@ private struct RegistryState: Sendable {
     var members: [Member: Membership] = [:]
     var devices: [Device: DeviceRow] = [:]
     var disabledAccounts: Set<[String]> = []
+    var service = ServiceHistory()
     var sessions: [UniqueID: Session] = [:]
     var grants: [UniqueID: Grant] = [:]
     var usedProofs: Set<ProofID> = []
@@ -242,7 +245,12 @@ private struct RegistryState: Sendable {
         let seen = family(of: asked.token)
         var effect = RotationFacts.Effect.none
         if let seen, !assertionWasUsed, !proofWasUsed {
-            if let refusal = refusal(asked, seen, at: now) {
+            let refusal = refusal(asked, seen, at: now)
+            let grace = seen.key == nil ? asked.grace : asked.lifetimes.refreshGrace
+            let late = service.effect(rotated: now.since(seen.rotatedAt).count, grace: grace.count)
+            if refusal == .late, late != .revoked {
+                effect = late
+            } else if let refusal {
                 if refusal.revokesGrant {
                     effect = .revoked
                     grants[asked.token.grantID]?.row.isRevoked = true

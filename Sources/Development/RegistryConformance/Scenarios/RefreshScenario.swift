@@ -17,6 +17,7 @@ package struct RefreshScenario: StoredScenario {
     package var client: Client
     package var proof: PresentedProof?
     package var assertion: PresentedAssertion?
+    package var service = ServiceHistory()
 
     package init() throws {
         exchange = try ExchangeScenario()
@@ -50,6 +51,7 @@ package struct RefreshScenario: StoredScenario {
         try await exchange.put(into: fixture)
         try await fixture.put(client: client.id, isEnabled: exchange.clientIsEnabled)
         if let grant { try await fixture.put(grant) }
+        try await fixture.put(service)
     }
 
     package var rotation: Rotation {

@@ -22,6 +22,19 @@ enum FixtureSQL {
             group_id = excluded.group_id, role = excluded.role, scope_ceiling = excluded.scope_ceiling,
             handoff = excluded.handoff, handoff_origins = excluded.handoff_origins
         """)
+    static let forgetGaps = Statement("DELETE FROM native_sso.service_gap")
+    /// $1 and $2 seconds before now.
+    static let putGap = Statement(
+        """
+        INSERT INTO native_sso.service_gap
+        SELECT now() - make_interval(secs => $1::bigint), now() - make_interval(secs => $2::bigint)
+        """)
+    /// $1 seconds before now; NULL: always now.
+    static let putCount = Statement(
+        """
+        UPDATE native_sso.service_count
+        SET counted_at = coalesce(now() - make_interval(secs => $1::bigint), 'infinity')
+        """)
     static let passHandoffLife = Statement("UPDATE native_sso.web_handoff SET expires_at = now()")
     static let removeMember = Statement(
         "DELETE FROM native_sso.sharing_group_member WHERE client_id = $1 AND issuer = $2")

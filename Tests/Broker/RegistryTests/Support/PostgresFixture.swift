@@ -113,6 +113,12 @@ struct PostgresFixture: GrantRegistryFixture {
             ])
     }
 
+    func put(_ service: ServiceHistory) async throws {
+        try await run(FixtureSQL.forgetGaps, [])
+        for gap in service.gaps { try await run(FixtureSQL.putGap, [.int64(gap.began), .int64(gap.ended)]) }
+        try await run(FixtureSQL.putCount, [service.lastCount.map { .int64($0) } ?? .null])
+    }
+
     func put(_ used: ProofID) async throws {
         try await run(FixtureSQL.putUsedProof, [.text("dpop"), .bytes(used.digest)])
     }
