@@ -116,8 +116,7 @@ enum AssertionKey {
 final class ClientKeySets: Sendable {
     private struct Entry {
         let registered: [ClientKey]
-        /// `nil`: no key can be read.
-        let keys: JSONWebKeySet?
+        let keys: Result<JSONWebKeySet, PortError>
     }
 
     /// By registered client, so that callers cannot make it grow.
@@ -127,24 +126,32 @@ final class ClientKeySets: Sendable {
     init(logger: Logger) { self.logger = logger }
 
     /// - Parameter registered: All current keys of the client.
-    /// - Returns: `nil` if none of them can verify.
-    func keys(of client: ClientID, _ registered: [ClientKey]) -> JSONWebKeySet? {
-        entries.withLock { entries in
+    /// - Returns: `nil` if there are none.
+    /// - Throws: An outage if one of them cannot be read: a newer release may have stored it.
+    func keys(of client: ClientID?, _ registered: [ClientKey]) throws(PortError) -> JSONWebKeySet? {
+        guard let client else { return nil }
+        let found = entries.withLock { entries -> Entry? in
             guard !registered.isEmpty else {
                 entries[client] = nil
                 return nil
             }
-            if let entry = entries[client], entry.registered == registered { return entry.keys }
-            let keys = registered.compactMap { read($0, of: client) }
-            // The registry holds one row per `kid`, so no two keys share one.
-            let entry = Entry(registered: registered, keys: try? JSONWebKeySet(keys))
+            if let entry = entries[client], entry.registered == registered { return entry }
+            let entry = Entry(registered: registered, keys: read(registered, of: client))
             entries[client] = entry
-            return entry.keys
+            return entry
         }
+        return try found?.keys.get()
     }
 
-    /// No command stores an unreadable key. It is left out: the client's other keys work, and assertions under it are
-    /// refused.
+    private func read(_ registered: [ClientKey], of client: ClientID) -> Result<JSONWebKeySet, PortError> {
+        let keys = registered.compactMap { read($0, of: client) }
+        // The registry holds one row per `kid`, so no two keys share one.
+        guard keys.count == registered.count, let set = try? JSONWebKeySet(keys) else {
+            return .failure(.outage(Outage(.database, "a key of client \(client) cannot be read")))
+        }
+        return .success(set)
+    }
+
     private func read(_ key: ClientKey, of client: ClientID) -> JSONWebKey? {
         if let json = try? JSONReader.parse(key.publicJWK.utf8).object, let own = try? JSONWebKey(json),
             let named = try? JSONWebKey(own.parameters, keyID: key.id.string, algorithm: own.algorithm)

@@ -159,7 +159,7 @@ struct ClientAuthenticator: Sendable {
         case .assertion(.failure(let reason)):
             return .refused(reason)
         case .assertion(.success(let assertion)):
-            let usable = client.flatMap { keys.keys(of: $0.id, registered.keys) }
+            let usable = try keys.keys(of: client?.id, registered.keys)
             let key = try AssertionKey(for: assertion.header, among: usable)
             do throws(ClientRefusal) {
                 let token = try assertion.verified(by: key)
