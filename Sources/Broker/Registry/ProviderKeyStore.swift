@@ -13,7 +13,7 @@ package struct ProviderKeyRow: Sendable, Hashable {
     package let lastSeenAt: UnixTime
     /// base64url, 43 characters. It proves that a broker wrote the row.
     package let tag: String
-    /// When an operator revoked the key; it verifies nothing from then on.
+    /// When an operator revoked the key; it verifies nothing from then on. A row that cannot be read counts as revoked.
     package let revokedAt: UnixTime?
 
     package init(
@@ -63,11 +63,20 @@ package struct ProviderKeyStore: Sendable {
         ) { _ in }
     }
 
-    fileprivate static func row(_ row: Row) throws -> ProviderKeyRow {
+    /// Of a row that cannot be read, the thumbprint is all that counts; empty: not even that can be read.
+    fileprivate static func row(_ row: Row) -> ProviderKeyRow {
+        let unknown = UnixTime(seconds: 0)
+        return (try? whole(row))
+            ?? ProviderKeyRow(
+                thumbprint: (try? row.text(0)) ?? "", kid: nil, algorithm: nil, publicJWK: "", firstSeenAt: unknown,
+                lastSeenAt: unknown, tag: "", revokedAt: unknown)
+    }
+
+    private static func whole(_ row: Row) throws -> ProviderKeyRow {
         ProviderKeyRow(
             thumbprint: try row.text(0), kid: try row.optionalText(1), algorithm: try row.optionalText(2),
             publicJWK: try row.text(3), firstSeenAt: try row.instant(4), lastSeenAt: try row.instant(5),
-            tag: try row.text(6), revokedAt: try row.optionalInstant(7))
+            tag: try row.text(6), revokedAt: try row.isNull(7) ? nil : row.sinceWhen(7))
     }
 
     fileprivate static let select = Statement(

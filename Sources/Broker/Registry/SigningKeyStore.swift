@@ -4,7 +4,8 @@ package import PostgresClient
 /// The keys that are not removed, oldest first.
 package struct SigningKeys: Sendable, Hashable {
     package let records: [KeyRecord]
-    /// Keys of a newer version, with a use, algorithm or state unknown to this one: their use, by `kid`.
+    /// Keys whose row this version cannot read, such as one with a use, algorithm or state of a newer version: their use,
+    /// by `kid`.
     package let unknown: [String: String]
 
     fileprivate init(_ rows: [(kid: String, use: String, record: KeyRecord?)]) {
@@ -81,18 +82,18 @@ enum SigningKeyStatements {
         RETURNING state
         """)
 
-    static func row(_ row: Row) throws -> (kid: String, use: String, record: KeyRecord?) {
-        let (kid, use) = (try row.text(0), try row.text(1))
-        guard let known = KeyUse(rawValue: use), let algorithm = KeyAlgorithm(rawValue: try row.text(2)),
-            let state = KeyState(rawValue: try row.text(5))
-        else { return (kid, use, nil) }
-        let record = KeyRecord(
-            kid: kid, use: known, algorithm: algorithm, reference: try row.text(3),
-            publicJWK: try row.optionalText(4), state: state, createdAt: try row.instant(6),
-            publishedAt: try row.optionalInstant(7), activatedAt: try row.optionalInstant(8),
-            retiredAt: try row.optionalInstant(9), suspendedAt: try row.optionalInstant(10),
-            replica: try row.optionalText(11))
-        return (kid, use, record)
+    static func row(_ row: Row) -> (kid: String, use: String, record: KeyRecord?) {
+        ((try? row.text(0)) ?? "?", (try? row.text(1)) ?? "?", try? record(row))
+    }
+
+    private static func record(_ row: Row) throws -> KeyRecord {
+        KeyRecord(
+            kid: try row.text(0), use: try KeyUse(try row.text(1), "use"),
+            algorithm: try KeyAlgorithm(try row.text(2), "algorithm"), reference: try row.text(3),
+            publicJWK: try row.optionalText(4), state: try KeyState(try row.text(5), "state"),
+            createdAt: try row.instant(6), publishedAt: try row.optionalInstant(7),
+            activatedAt: try row.optionalInstant(8), retiredAt: try row.optionalInstant(9),
+            suspendedAt: try row.isNull(10) ? nil : row.sinceWhen(10), replica: try row.optionalText(11))
     }
 }
 

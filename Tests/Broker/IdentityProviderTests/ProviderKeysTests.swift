@@ -411,4 +411,19 @@ import Testing
         #expect(await provider.outcome(try provider.idToken(a)) == .verified)
         #expect(provider.keys.isReady)
     }
+
+    /// A key is revoked, and the archive cannot tell which.
+    @Test func whileTheArchiveIsIncompleteNothingIsSaid() async throws {
+        let a = try key("a")
+        let provider = TestProvider(try ScriptedFetcher([a]))
+        #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+        provider.archive.setComplete(false)
+        await provider.keys.reloadArchive("changed")
+        #expect(await provider.outcome(try provider.idToken(a)) == .outage(.database))
+        #expect(!provider.keys.isReady)
+        // It is read again until it is complete, though its version is the same.
+        provider.archive.setComplete(true)
+        await provider.keys.reloadArchive("changed")
+        #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+    }
 }

@@ -68,6 +68,7 @@ final class MemoryKeyArchive: KeyArchive {
         var lives: [JSONWebKey: ArchivedKey] = [:]
         var revoked: Set<[UInt8]> = []
         var isDown = false
+        var isComplete = true
     }
 
     private let clock: FixedClock
@@ -77,13 +78,18 @@ final class MemoryKeyArchive: KeyArchive {
 
     func setDown(_ isDown: Bool) { state.withLock { $0.isDown = isDown } }
 
+    func setComplete(_ isComplete: Bool) { state.withLock { $0.isComplete = isComplete } }
+
     func revoke(_ key: TestKey) {
         state.withLock { state in _ = state.revoked.insert(key.publicKey.thumbprint) }
     }
 
     func keys(of issuer: Issuer) async throws(PortError) -> ArchivedKeys {
         let keys = state.withLock { state in
-            state.isDown ? nil : ArchivedKeys(lives: Array(state.lives.values), revoked: state.revoked)
+            state.isDown
+                ? nil
+                : ArchivedKeys(
+                    lives: Array(state.lives.values), revoked: state.revoked, isComplete: state.isComplete)
         }
         guard let keys else { throw .outage(Outage(.database, "down")) }
         return keys

@@ -39,6 +39,9 @@ struct ProviderKeyArchiveTests {
                 try Login(installation, sid: "sid-forged", key: planted).exchange(by: "app2"))
             #expect(forged.status == 400 && forged.json?.string("error") == "invalid_request", "\(forged.text)")
             #expect(try await second.process.errorLine(containing: "2 rows of idp_key") != nil)
+            // A revocation of the row without a key would be one that no broker can tell.
+            try await installation.expectFailure(
+                ["idp-key", "revoke", String(repeating: "B", count: 43)], 1, "is not the thumbprint of a key")
 
             // A row of the broker with a changed lifetime is ignored, too. A revocation by the owner stays valid even if the
             // rest of the row was changed, and makes the brokers read the rows again.
@@ -86,6 +89,33 @@ struct ProviderKeyArchiveTests {
                 try await broker.wait { try await $0.token(login.exchange(by: "app2")).status == 400 }
             }
             #expect(try await installation.audit().contains { $0.contains("subject_token_key_revoked") })
+        }
+    }
+
+    @Test func `a revocation counts though its time cannot be read; one of no key that can be told is an outage`()
+        async throws
+    {
+        try await Installation.withSchema { installation in
+            try await installation.registerApps()
+            let broker = try await installation.startBroker("broker").ready()
+            let login = try Login(installation, sid: "sid-1")
+            #expect(try await broker.token(login.exchange(by: "app2")).status == 200)
+
+            try await installation.cluster.psql(
+                """
+                INSERT INTO native_sso.idp_key
+                SELECT issuer, repeat('!', 43), kid, algorithm, public_jwk, first_seen_at, last_seen_at, tag, now()
+                FROM native_sso.idp_key
+                """, database: installation.database)
+            try await broker.wait { try await $0.token(login.exchange(by: "app2")).isOutage }
+            #expect(try await broker.process.errorLine(containing: "cannot be told by its thumbprint") != nil)
+            try await installation.cluster.psql(
+                "DELETE FROM native_sso.idp_key WHERE thumbprint = repeat('!', 43)", database: installation.database)
+            try await broker.wait { try await $0.token(login.exchange(by: "app2")).status == 200 }
+
+            try await installation.cluster.psql(
+                "UPDATE native_sso.idp_key SET revoked_at = 'infinity'", database: installation.database)
+            try await broker.wait { try await $0.token(login.exchange(by: "app2")).status == 400 }
         }
     }
 }

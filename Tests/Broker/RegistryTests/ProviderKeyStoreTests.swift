@@ -1,6 +1,7 @@
 import Foundation
 import NativeSSO
 import PostgresClient
+import PrivateCluster
 import Registry
 import Testing
 
@@ -91,6 +92,41 @@ struct ProviderKeyStoreTests {
             #expect(try await isNew())
             try await database.run(Self.revoke, [])
             #expect(try await isNew())
+        }
+    }
+
+    @Test("A row that cannot be read counts as revoked, and keeps back no other")
+    func unreadable() async throws {
+        try await TestDatabase.withFixture { database in
+            let store = ProviderKeyStore(database: database.service)
+            let (issuer, other) = (Issuer(validated: "https://idp"), Issuer(validated: "https://other"))
+            let keys = ["a", "b", "c", "d"].map { String(repeating: $0, count: 43) }
+            try await store.record(keys.map { Self.entry($0, "1") }, of: issuer)
+            try await store.record([Self.entry(keys[1], "1")], of: other)
+            func revoked() async throws -> [String] {
+                try await store.keys(of: issuer).filter { $0.revokedAt != nil }.map(\.thumbprint).sorted()
+            }
+            try await database.cluster.psql(
+                """
+                ALTER TABLE native_sso.idp_key DROP CONSTRAINT idp_key_last_seen_at_check;
+                ALTER TABLE native_sso.idp_key DROP CONSTRAINT idp_key_pkey;
+                ALTER TABLE native_sso.idp_key ALTER thumbprint DROP NOT NULL;
+                UPDATE native_sso.idp_key SET revoked_at = 'infinity' WHERE thumbprint = '\(keys[0])';
+                UPDATE native_sso.idp_key SET last_seen_at = 'infinity'
+                WHERE thumbprint = '\(keys[1])' AND issuer = 'https://idp';
+                """, database: database.name)
+            #expect(try await revoked() == [keys[0], keys[1]])
+            let versions = try await store.versions()
+            try await database.cluster.psql(
+                """
+                UPDATE native_sso.idp_key SET thumbprint = NULL, revoked_at = now() WHERE thumbprint = '\(keys[2])'
+                """, database: database.name)
+            // No key can be told by it.
+            #expect(try await revoked() == ["", keys[0], keys[1]])
+            #expect(try await store.versions()["https://idp"] != versions["https://idp"])
+            #expect(try await store.keys(of: issuer).filter { $0.revokedAt == nil }.map(\.thumbprint) == [keys[3]])
+            #expect(try await store.keys(of: other) == [Self.entry(keys[1], "1")])
+            #expect(try await database.administration.providerKeys(of: issuer).count == 4)
         }
     }
 

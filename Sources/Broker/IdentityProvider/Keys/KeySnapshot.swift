@@ -15,7 +15,7 @@ struct KeySnapshot: Sendable {
     private var revoked: Set<[UInt8]> = []
     /// From the issuer's discovery document.
     var endpoints = ProviderEndpoints()
-    /// False until the archive was read. Until then, the broker cannot tell whether a key is unknown or revoked.
+    /// Whether all of the archive was read. Otherwise the broker cannot tell whether a key is unknown or revoked.
     private(set) var isArchiveRead = false
     /// Why the last fetch failed; nil if it succeeded.
     var failure: KeySetFetchError?
@@ -25,7 +25,7 @@ struct KeySnapshot: Sendable {
         guard let archived else { return }
         for life in archived.lives { merge(life) }
         revoked.formUnion(archived.revoked)
-        isArchiveRead = true
+        isArchiveRead = archived.isComplete
     }
 
     /// Records that the key set contained `keys` at `now`.
@@ -80,10 +80,13 @@ package struct ArchivedKeys: Sendable {
     /// RFC 7638 thumbprints of revoked keys. They verify nothing, whether or not they are in the key set or have a
     /// recorded life.
     package var revoked: Set<[UInt8]>
+    /// Whether ``revoked`` has all revoked keys. A record of one may not say which key it is of.
+    package var isComplete: Bool
 
-    package init(lives: [ArchivedKey] = [], revoked: Set<[UInt8]> = []) {
+    package init(lives: [ArchivedKey] = [], revoked: Set<[UInt8]> = [], isComplete: Bool = true) {
         self.lives = lives
         self.revoked = revoked
+        self.isComplete = isComplete
     }
 }
 

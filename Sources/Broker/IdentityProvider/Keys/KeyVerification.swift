@@ -119,7 +119,7 @@ extension ProviderKeys {
     }
 
     private func outage(_ snapshot: KeySnapshot) -> Outage {
-        if !snapshot.isArchiveRead { return Outage(.database, "key archive of \(issuer) not read yet") }
+        if !snapshot.isArchiveRead { return Outage(.database, "key archive of \(issuer) not read") }
         let reason = snapshot.failure.map { "\($0)" } ?? "not fetched yet"
         return Outage(.identityProvider, "key set of \(issuer): \(reason)")
     }

@@ -7,8 +7,8 @@ package struct ProviderSuspension: Sendable, Hashable {
     package let suspendedAt: UnixTime
 
     init(_ row: Row) throws {
-        issuer = try row.identifier(try row.text(0), "issuer")
-        suspendedAt = try row.instant(1)
+        issuer = try SuspensionStatements.issuer(row)
+        suspendedAt = row.sinceWhen(1)
     }
 }
 
@@ -39,6 +39,9 @@ extension Administration {
 enum SuspensionStatements {
     static let select = Statement(
         "SELECT issuer::text, suspended_at FROM native_sso.suspended_provider ORDER BY issuer")
+
+    static func issuer(_ row: Row) throws -> Issuer { try row.identifier(try row.text(0), "issuer") }
+
     static let known = Statement(
         """
         SELECT issuer::text FROM native_sso.sharing_group UNION SELECT issuer::text FROM native_sso.idp_key

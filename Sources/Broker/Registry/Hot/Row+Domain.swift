@@ -12,6 +12,10 @@ extension Row {
 
     func optionalInstant(_ column: Int) throws -> UnixTime? { try isNull(column) ? nil : instant(column) }
 
+    /// Since when something is refused, such as the logins of a suspended identity provider. A time that cannot be read is
+    /// 1970: it is refused all the same.
+    func sinceWhen(_ column: Int) -> UnixTime { (try? instant(column)) ?? UnixTime(seconds: 0) }
+
     func origin(_ text: String, _ column: String) throws -> WebOrigin {
         guard let origin = WebOrigin(text) else { throw CorruptRow(column: column) }
         return origin

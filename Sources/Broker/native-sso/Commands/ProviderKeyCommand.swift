@@ -51,6 +51,10 @@ struct ProviderKeyRevokeCommand: AsyncParsableCommand {
         guard thumbprints.count == 1 else {
             throw CommandFailure.refused("the provider has used this kid for several keys; give the thumbprint")
         }
+        // The brokers could not tell which key is revoked, and would take no login of the provider.
+        guard Base64URL.decode(thumbprint)?.count == 32 else {
+            throw CommandFailure.refused("\(thumbprint) is not the thumbprint of a key; no broker uses it")
+        }
         guard named.allSatisfy({ $0.revokedAt == nil }) else {
             throw CommandFailure.refused("the key is revoked already")
         }

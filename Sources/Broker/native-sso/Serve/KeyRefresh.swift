@@ -67,7 +67,7 @@ actor KeyRefresh {
     private func rows() async -> SigningKeys? {
         do throws(PortError) {
             let rows = try await store.keys()
-            suspend(rows.records)
+            suspend(rows)
             return rows
         } catch {
             // The start of the broker ends for another reason, and has said so.
@@ -77,9 +77,11 @@ actor KeyRefresh {
         }
     }
 
-    /// Before the keys are loaded, which takes longer when their provider is slow or away.
-    private func suspend(_ records: [KeyRecord]) {
-        let now = Set(records.filter { $0.suspendedAt != nil && $0.state.maySign }.map(\.kid))
+    /// Before the keys are loaded, which takes longer when their provider is slow or away. A suspended key stays suspended
+    /// while its row cannot be read.
+    private func suspend(_ rows: SigningKeys) {
+        let now = Set(rows.records.filter { $0.suspendedAt != nil && $0.state.maySign }.map(\.kid))
+            .union(ring.suspendedKIDs.intersection(rows.unknown.keys))
         guard ring.suspendedKIDs != now else { return }
         ring.suspendedKIDs = now
         logger.notice(
@@ -138,8 +140,12 @@ struct RegisteredKeyArchive: KeyArchive {
         var keys = ArchivedKeys()
         var strangers = 0
         for row in try await store.keys(of: issuer) {
-            if row.revokedAt != nil, let thumbprint = Base64URL.decode(row.thumbprint) {
-                keys.revoked.insert(thumbprint)
+            if row.revokedAt != nil {
+                if let thumbprint = Base64URL.decode(row.thumbprint), thumbprint.count == 32 {
+                    keys.revoked.insert(thumbprint)
+                } else {
+                    keys.isComplete = false
+                }
             }
             if let life = try await life(row, of: issuer) {
                 keys.lives.append(life)
@@ -147,11 +153,13 @@ struct RegisteredKeyArchive: KeyArchive {
                 strangers += 1
             }
         }
-        changes.note(
+        var problem: String? =
             strangers == 0
-                ? nil
-                : "\(strangers.counted("row")) of idp_key for \(issuer), not made by a broker with these keys",
-            level: .error, "keys of an identity provider are ignored")
+            ? nil : "\(strangers.counted("row")) of idp_key for \(issuer), not made by a broker with these keys"
+        if !keys.isComplete {
+            problem = (problem.map { $0 + "; " } ?? "") + "a revoked key of \(issuer) cannot be told by its thumbprint"
+        }
+        changes.note(problem, level: .error, "keys of an identity provider are ignored")
         return keys
     }
 
@@ -200,7 +208,9 @@ struct RevokedKeys: KeyArchive {
     let archive: RegisteredKeyArchive
 
     func keys(of issuer: Issuer) async throws(PortError) -> ArchivedKeys {
-        ArchivedKeys(revoked: try await archive.keys(of: issuer).revoked)
+        var keys = try await archive.keys(of: issuer)
+        keys.lives = []
+        return keys
     }
 
     func record(_ keys: [JSONWebKey], of issuer: Issuer) async throws(PortError) {}
