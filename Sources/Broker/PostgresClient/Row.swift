@@ -27,6 +27,11 @@ package struct Row: Sendable {
     /// The position of the column with this name. Throws if it does not exist.
     package func column(_ name: String) throws(PostgresError) -> Int { try answer.position(of: name) }
 
+    /// The name of the column at this position; `nil` if there is none.
+    package func name(of column: Int) -> String? {
+        (0..<answer.columns).contains(column) ? answer.result.name(of: column) : nil
+    }
+
     package func isNull(_ column: Int) throws(PostgresError) -> Bool {
         guard column >= 0, column < answer.columns else { throw .unexpectedResult(column: column) }
         return answer.result.isNull(row: index, column: column)

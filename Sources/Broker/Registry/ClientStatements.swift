@@ -16,16 +16,19 @@ enum ClientStatements {
     /// A client is in one group of an issuer at most.
     static let providers = Statement("SELECT client_id::text, issuer::text FROM native_sso.sharing_group_member")
 
-    static func place(_ row: Row) throws -> (client: ClientID, provider: Issuer) {
-        (try row.identifier(try row.text(0), "client_id"), try row.identifier(try row.text(1), "issuer"))
-    }
+    static func provider(_ row: Row) throws -> Issuer { try row.identifier(try row.text(1), "issuer") }
 
     static let scopesRequiringConsent = Statement(
         "SELECT name::text FROM native_sso.scope WHERE requires_consent ORDER BY name")
 
+    static func scope(_ row: Row) throws -> String { try row.text(0) }
+
+    /// The client that a row belongs to, of each statement about clients.
+    static func id(_ row: Row) throws -> ClientID { try row.identifier(try row.text(0), "client_id") }
+
     static func client(_ row: Row) throws -> Client {
         Client(
-            id: try row.identifier(try row.text(0), "client_id"),
+            id: try id(row),
             authentication: try Client.Authentication(try row.text(1), "authentication"),
             isEnabled: try row.bool(2),
             grants: Set(try row.textArray(3).map { try Client.Grant($0, "grants") }),
@@ -76,12 +79,12 @@ enum CredentialStatements {
     static func secret(_ row: Row) throws -> RegisteredSecret {
         guard let digest = ClientSecretDigest(octets: try row.bytes(1)) else { throw CorruptRow(column: "digest") }
         return RegisteredSecret(
-            client: try row.identifier(try row.text(0), "client_id"), digest: digest, createdAt: try row.instant(2))
+            client: try ClientStatements.id(row), digest: digest, createdAt: try row.instant(2))
     }
 
     static func key(_ row: Row) throws -> RegisteredClientKey {
         RegisteredClientKey(
-            client: try row.identifier(try row.text(0), "client_id"),
+            client: try ClientStatements.id(row),
             key: ClientKey(id: try row.identifier(try row.text(1), "kid"), publicJWK: try row.text(2)),
             createdAt: try row.instant(3))
     }

@@ -2,18 +2,22 @@ package import NativeSSO
 package import PostgresClient
 import Synchronization
 
-/// An in-memory copy of clients, their credentials, and scopes. Each reload replaces it as a whole.
+/// An in-memory copy of clients, their credentials and identity providers, suspensions, and scopes. Each reload replaces
+/// it as a whole.
 ///
 /// It identifies and authenticates clients without a round trip. During a database outage the last copy stays in use.
-/// Before the first load, a look-up is an outage, not an unknown client.
+/// Before the first load, a look-up is an outage, not an unknown client. So is a look-up that needs a row that this
+/// version cannot read.
 package final class RegistrySnapshot: ClientDirectory {
     private struct Contents {
-        let clients: [ClientID: Client]
-        let credentials: [ClientID: ClientCredentials]
+        let clients: NamedRows<ClientID, Client>
+        let secrets: NamedRows<ClientID, RegisteredSecret>
+        let keys: NamedRows<ClientID, RegisteredClientKey>
+        let providers: NamedRows<ClientID, Issuer>
         let allowedScopes: Scope
-        let providers: [ClientID: Set<Issuer>]
-        let suspendedProviders: Set<Issuer>
-        let scopesRequiringConsent: Scope
+        let suspendedProviders: Result<Set<Issuer>, PortError>
+        let scopesRequiringConsent: Result<Scope, PortError>
+        let unreadableRows: [String]
     }
 
     private let contents = Mutex<Contents?>(nil)
@@ -21,54 +25,60 @@ package final class RegistrySnapshot: ClientDirectory {
 
     package init(database: any StatementExecutor) { self.database = database }
 
-    package func client(_ id: ClientID) throws(PortError) -> Client? { try loaded().clients[id] }
+    package func client(_ id: ClientID) throws(PortError) -> Client? { try loaded().clients.of(id).first }
 
     package func credentials(of id: ClientID) throws(PortError) -> ClientCredentials {
-        try loaded().credentials[id] ?? .none
+        let copy = try loaded()
+        return ClientCredentials(
+            secrets: try copy.secrets.of(id).map(\.digest), keys: try copy.keys.of(id).map(\.key))
     }
 
+    /// Without those of clients that cannot be read.
     package var allowedScopes: Scope { get throws(PortError) { try loaded().allowedScopes } }
 
-    package func providers(of id: ClientID) throws(PortError) -> Set<Issuer> { try loaded().providers[id] ?? [] }
+    package func providers(of id: ClientID) throws(PortError) -> Set<Issuer> { Set(try loaded().providers.of(id)) }
 
-    package var suspendedProviders: Set<Issuer> { get throws(PortError) { try loaded().suspendedProviders } }
+    package var suspendedProviders: Set<Issuer> {
+        get throws(PortError) { try loaded().suspendedProviders.get() }
+    }
 
-    package var scopesRequiringConsent: Scope { get throws(PortError) { try loaded().scopesRequiringConsent } }
+    package var scopesRequiringConsent: Scope {
+        get throws(PortError) { try loaded().scopesRequiringConsent.get() }
+    }
 
     /// Whether a load has ever succeeded.
     package var isLoaded: Bool { contents.withLock { $0 != nil } }
 
-    /// Reads everything again and replaces the copy atomically.
-    package func reload() async throws(PortError) {
-        let clients = try await database.all(ClientStatements.all, [], of: "the registry", ClientStatements.client)
-        let secrets = try await database.all(
-            CredentialStatements.secrets, [], of: "the registry", CredentialStatements.secret)
-        let keys = try await database.all(CredentialStatements.keys, [], of: "the registry", CredentialStatements.key)
-        let places = try await database.all(ClientStatements.providers, [], of: "the registry", ClientStatements.place)
-        let suspended = try await database.all(
-            SuspensionStatements.select, [], of: "the registry", ProviderSuspension.init)
-        let consent = try await database.all(
-            ClientStatements.scopesRequiringConsent, [], of: "the registry"
-        ) { try $0.text(0) }
-        let fresh = Contents(
-            clients: Dictionary(clients.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }),
-            credentials: Self.credentials(secrets, keys),
-            allowedScopes: clients.allowedScopes,
-            providers: Dictionary(grouping: places, by: \.client).mapValues { Set($0.map(\.provider)) },
-            suspendedProviders: Set(suspended.map(\.issuer)),
-            scopesRequiringConsent: Scope(consent))
-        contents.withLock { $0 = fresh }
-    }
+    /// The rows that cannot be read: table, name and column. For the log.
+    package var unreadableRows: [String] { contents.withLock { $0?.unreadableRows } ?? [] }
 
-    private static func credentials(
-        _ secrets: [RegisteredSecret], _ keys: [RegisteredClientKey]
-    ) -> [ClientID: ClientCredentials] {
-        let (secrets, keys) = (Dictionary(grouping: secrets, by: \.client), Dictionary(grouping: keys, by: \.client))
-        return Dictionary(
-            Set(secrets.keys).union(keys.keys).map { id in
-                let (secrets, keys) = (secrets[id] ?? [], keys[id] ?? [])
-                return (id, ClientCredentials(secrets: secrets.map(\.digest), keys: keys.map(\.key)))
-            }, uniquingKeysWith: { first, _ in first })
+    /// Reads everything again and replaces the copy atomically. A row that cannot be read does not keep back the others.
+    package func reload() async throws(PortError) {
+        let clients = try await database.named(
+            ClientStatements.all, of: "client", by: ClientStatements.id, ClientStatements.client)
+        let secrets = try await database.named(
+            CredentialStatements.secrets, of: "client_secret", by: ClientStatements.id, CredentialStatements.secret)
+        let keys = try await database.named(
+            CredentialStatements.keys, of: "client_key", by: ClientStatements.id, CredentialStatements.key)
+        let providers = try await database.named(
+            ClientStatements.providers, of: "sharing_group_member", by: ClientStatements.id, ClientStatements.provider)
+        // The row alone suspends, whatever its other columns hold.
+        let suspended = try await database.named(
+            SuspensionStatements.select, of: "suspended_provider", by: SuspensionStatements.issuer
+        ) { _ in }
+        let consent = try await database.named(
+            ClientStatements.scopesRequiringConsent, of: "scope", by: ClientStatements.scope
+        ) { _ in }
+        let defects = [
+            clients.defects, secrets.defects, keys.defects, providers.defects, suspended.defects, consent.defects,
+        ]
+        let fresh = Contents(
+            clients: clients, secrets: secrets, keys: keys, providers: providers,
+            allowedScopes: clients.readable.allowedScopes,
+            suspendedProviders: Result { () throws(PortError) in Set(try suspended.names()) },
+            scopesRequiringConsent: Result { () throws(PortError) in Scope(try consent.names()) },
+            unreadableRows: defects.joined().sorted())
+        contents.withLock { $0 = fresh }
     }
 
     private func loaded() throws(PortError) -> Contents {

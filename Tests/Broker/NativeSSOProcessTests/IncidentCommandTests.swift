@@ -122,4 +122,87 @@ struct IncidentCommandTests {
             }
         }
     }
+
+    // MARK: Rows that a broker cannot read
+
+    @Test func `a suspension reaches every broker within 3 s beside a client that none of them can read`()
+        async throws
+    {
+        try await Installation.withSchema { installation in
+            try await installation.registerApps("app3")
+            let brokers = [
+                try await installation.startBroker("one").ready(), try await installation.startBroker("two").ready(),
+            ]
+            let login = try Login(installation, sid: "s-1")
+            for broker in brokers {
+                #expect(try await broker.token(login.exchange(by: "app3")).status == 200)
+            }
+            try await installation.cluster.psql(
+                "UPDATE native_sso.client SET access_token_algorithm = 'ML-DSA-65' WHERE client_id = 'app3'",
+                database: installation.database)
+            for broker in brokers {
+                try await broker.wait { try await $0.token(login.exchange(by: "app3")).isOutage }
+                #expect(try await broker.token(login.exchange(by: "app2")).status == 200)
+                #expect(try await broker.get("/readyz").status == 200)
+                #expect(try await broker.get("/metrics").text.contains("native_sso_registry_rows_unreadable 1\n"))
+            }
+
+            try await installation.command("idp", "suspend", Self.idp, "--execute", "--reason", "stolen keys")
+            for broker in brokers {
+                let refused = try await eventually("a refusal", within: .seconds(3)) {
+                    let answer = try await broker.token(login.exchange(by: "app2"))
+                    return answer.status == 200 ? nil : answer
+                }
+                #expect(refused.status == 400 && refused.error == "invalid_target", "\(refused.text)")
+                #expect(try await broker.token(login.exchange(by: "app3")).isOutage)
+                // Once, though the rows were read several times.
+                let lines = try broker.logLines(with: "\"rows of the registry cannot be read\"")
+                #expect(lines.count == 1, "\(lines)")
+                #expect(lines.first?.contains("client app3: column access_token_algorithm") == true)
+            }
+
+            try await installation.command("idp", "resume", Self.idp, "--execute", "--reason", "new keys")
+            try await installation.cluster.psql(
+                "UPDATE native_sso.client SET access_token_algorithm = NULL", database: installation.database)
+            for broker in brokers {
+                try await broker.wait { try await $0.token(login.exchange(by: "app3")).status == 200 }
+                #expect(try await broker.get("/metrics").text.contains("native_sso_registry_rows_unreadable 0\n"))
+            }
+        }
+    }
+
+    @Test func `a suspension of an identity provider that cannot be told is an outage, not a grant`() async throws {
+        try await Installation.withSchema { installation in
+            try await installation.registerApps()
+            let broker = try await installation.startBroker("broker").ready()
+            let login = try Login(installation, sid: "s-1")
+            let granted = try await broker.token(login.exchange(by: "app2"))
+            let token = try #require(granted.refreshToken, "\(granted.text)")
+            try await installation.cluster.psql(
+                "INSERT INTO native_sso.suspended_provider VALUES ('https://' || chr(228), now())",
+                database: installation.database)
+            try await broker.wait { try await $0.token(login.exchange(by: "app2")).isOutage }
+            // A refresh takes no login.
+            #expect(try await broker.token(Login.refresh(token, by: "app2")).status == 200)
+            try await installation.cluster.psql(
+                "DELETE FROM native_sso.suspended_provider", database: installation.database)
+            try await broker.wait { try await $0.token(login.exchange(by: "app2")).status == 200 }
+        }
+    }
+
+    @Test func `a suspension of a signing key counts, though its time cannot be read`() async throws {
+        try await Installation.withSchema { installation in
+            try await installation.registerApps()
+            let broker = try await installation.startBroker("broker").ready()
+            let login = try Login(installation, sid: "s-1")
+            #expect(try await broker.token(login.exchange(by: "app2")).status == 200)
+            try await installation.cluster.psql(
+                "UPDATE native_sso.signing_key SET suspended_at = 'infinity' WHERE use = 'access-token'",
+                database: installation.database)
+            try await broker.wait { try await $0.token(login.exchange(by: "app2")).isOutage }
+            try await installation.cluster.psql(
+                "UPDATE native_sso.signing_key SET suspended_at = NULL", database: installation.database)
+            try await broker.wait { try await $0.token(login.exchange(by: "app2")).status == 200 }
+        }
+    }
 }

@@ -64,7 +64,7 @@ extension Broker {
         BrokerMetrics(
             sources: [
                 ConnectionReport(lanes: lanes, pool: pool, sink: .standardError), connections, commits,
-                KeyCheck(ring: ring),
+                DirectoryCheck(snapshot: snapshot), KeyCheck(ring: ring),
                 KeySetReport(
                     providers: providers.map(\.keys), events: eventKeys.compactMap(\.events),
                     revocations: eventKeys.compactMap(\.revocations)),

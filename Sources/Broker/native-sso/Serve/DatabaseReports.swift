@@ -81,12 +81,21 @@ struct DatabaseCheck: ReadinessCheck {
 }
 
 /// Ready once clients and scopes were loaded.
-struct DirectoryCheck: ReadinessCheck {
+struct DirectoryCheck: ReadinessCheck, MetricSource {
     let name = "registry"
     let help: StaticString = "Clients and scopes were loaded once: `never_loaded`."
     let snapshot: RegistrySnapshot
 
     func problem() async -> StaticString? { snapshot.isLoaded ? nil : "never_loaded" }
+
+    var samples: [MetricSample] {
+        [
+            .gauge(
+                "registry_rows_unreadable",
+                "Rows of clients, scopes and suspensions that the broker cannot read. What needs one gets 503.",
+                snapshot.unreadableRows.count)
+        ]
+    }
 }
 
 /// Ready if every use has a loaded active key. At the start, all published keys must be loaded too. Otherwise this JWKS

@@ -15,6 +15,7 @@ struct DirectoryRefresh: Sendable {
     private let providers: [ProviderKeys]
     private let store: ProviderKeyStore
     private let changes: ChangeLog
+    private let unreadable: ChangeLog
     private let sharedKeys: ChangeLog
 
     init(_ snapshot: RegistrySnapshot, providers: [ProviderKeys], store: ProviderKeyStore, logger: Logger) {
@@ -22,6 +23,7 @@ struct DirectoryRefresh: Sendable {
         self.providers = providers
         self.store = store
         changes = ChangeLog(logger)
+        unreadable = ChangeLog(logger)
         sharedKeys = ChangeLog(logger)
     }
 
@@ -29,6 +31,7 @@ struct DirectoryRefresh: Sendable {
         let versions: [String: String]
         do throws(PortError) {
             try await snapshot.reload()
+            unreadable.note(problemOfRows, level: .error, "rows of the registry cannot be read")
             versions = try await store.versions()
             changes.note(nil, Self.message)
         } catch {
@@ -37,6 +40,15 @@ struct DirectoryRefresh: Sendable {
         }
         for provider in providers { await provider.reloadArchive(versions[provider.issuer.string] ?? "") }
         sharedKeys.note(problemOfSharedKeys, "a key is in two key sets")
+    }
+
+    /// Names five rows at most: a newer release may have changed many.
+    private var problemOfRows: String? {
+        let rows = snapshot.unreadableRows
+        guard !rows.isEmpty else { return nil }
+        var named = Array(rows.prefix(5))
+        if rows.count > named.count { named.append((rows.count - named.count).counted("other row")) }
+        return named.joined(separator: "; ")
     }
 
     /// The holder of such a key can log users in at both. Tenants of one provider may share keys; others should not.

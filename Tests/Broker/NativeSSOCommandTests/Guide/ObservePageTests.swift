@@ -86,7 +86,7 @@ extension GuidePageTests {
         for (_, source) in try sources() {
             for match in source.matches(
                 of:
-                    /\b(?:logger\.(\w+)|(?:changes|sharedKeys)\.(note)|RequestLog|log|LogLine)\((?:\s*(?:level: \.|\.)(\w+),)?/
+                    /\b(?:logger\.(\w+)|(?:changes|unreadable|sharedKeys)\.(note)|RequestLog|log|LogLine)\((?:\s*(?:level: \.|\.)(\w+),)?/
             ) {
                 let level = match.output.3 ?? match.output.1.flatMap { $0 == "log" ? nil : $0 }
                 calls.append(
