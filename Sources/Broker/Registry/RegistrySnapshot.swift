@@ -5,9 +5,9 @@ import Synchronization
 /// An in-memory copy of clients, their credentials and identity providers, suspensions, and scopes. Each reload replaces
 /// it as a whole.
 ///
-/// It identifies and authenticates clients without a round trip. During a database outage the last copy stays in use.
-/// Before the first load, a look-up is an outage, not an unknown client. So is a look-up that needs a row that this
-/// version cannot read.
+/// It identifies and authenticates clients without a round trip. During a database outage the last copy stays in use for
+/// ``longestAge``. Before the first load, and when the copy is older, a look-up is an outage, not an unknown client. So
+/// is a look-up that needs a row that this version cannot read.
 package final class RegistrySnapshot: ClientDirectory {
     private struct Contents {
         let clients: NamedRows<ClientID, Client>
@@ -18,12 +18,25 @@ package final class RegistrySnapshot: ClientDirectory {
         let suspendedProviders: Result<Set<Issuer>, PortError>
         let scopesRequiringConsent: Result<Scope, PortError>
         let unreadableRows: [String]
+        /// When the reading began, on the monotonic clock.
+        let readAt: Duration
     }
+
+    /// How old a copy may be that answers. An operator's change reaches every broker that answers within this time.
+    package static let longestAge: Duration = .seconds(60)
 
     private let contents = Mutex<Contents?>(nil)
     private let database: any StatementExecutor
+    /// Since the start. Monotonic: the wall clock could be set back.
+    private let elapsed: @Sendable () -> Duration
 
-    package init(database: any StatementExecutor) { self.database = database }
+    package init<C: Clock>(
+        database: any StatementExecutor, clock: C = ContinuousClock()
+    ) where C.Duration == Duration {
+        self.database = database
+        let start = clock.now
+        elapsed = { start.duration(to: clock.now) }
+    }
 
     package func client(_ id: ClientID) throws(PortError) -> Client? { try loaded().clients.of(id).first }
 
@@ -33,8 +46,8 @@ package final class RegistrySnapshot: ClientDirectory {
             secrets: try copy.secrets.of(id).map(\.digest), keys: try copy.keys.of(id).map(\.key))
     }
 
-    /// Without those of clients that cannot be read.
-    package var allowedScopes: Scope { get throws(PortError) { try loaded().allowedScopes } }
+    /// Of the last copy, whatever its age, without the clients that cannot be read.
+    package var allowedScopes: Scope { get throws(PortError) { try last().allowedScopes } }
 
     package func providers(of id: ClientID) throws(PortError) -> Set<Issuer> { Set(try loaded().providers.of(id)) }
 
@@ -49,11 +62,18 @@ package final class RegistrySnapshot: ClientDirectory {
     /// Whether a load has ever succeeded.
     package var isLoaded: Bool { contents.withLock { $0 != nil } }
 
+    /// The time since the last good load began, or since the start if there was none.
+    package var age: Duration { elapsed() - (contents.withLock { $0?.readAt } ?? .zero) }
+
     /// The rows that cannot be read: table, name and column. For the log.
     package var unreadableRows: [String] { contents.withLock { $0?.unreadableRows } ?? [] }
 
+    /// The suspended identity providers of the last copy, whatever its age. For the metrics.
+    package var lastSuspendedProviders: Set<Issuer> { (try? last().suspendedProviders.get()) ?? [] }
+
     /// Reads everything again and replaces the copy atomically. A row that cannot be read does not keep back the others.
     package func reload() async throws(PortError) {
+        let readAt = elapsed()
         let clients = try await database.named(
             ClientStatements.all, of: "client", by: ClientStatements.id, ClientStatements.client)
         let secrets = try await database.named(
@@ -77,15 +97,23 @@ package final class RegistrySnapshot: ClientDirectory {
             allowedScopes: clients.readable.allowedScopes,
             suspendedProviders: Result { () throws(PortError) in Set(try suspended.names()) },
             scopesRequiringConsent: Result { () throws(PortError) in Scope(try consent.names()) },
-            unreadableRows: defects.joined().sorted())
+            unreadableRows: defects.joined().sorted(), readAt: readAt)
         contents.withLock { $0 = fresh }
     }
 
-    private func loaded() throws(PortError) -> Contents {
+    private func last() throws(PortError) -> Contents {
         guard let contents = contents.withLock({ $0 }) else {
             throw .outage(Outage(.database, "clients were never loaded"))
         }
         return contents
+    }
+
+    private func loaded() throws(PortError) -> Contents {
+        let copy = try last()
+        guard elapsed() - copy.readAt <= Self.longestAge else {
+            throw .outage(Outage(.database, "the copy of the registry is too old"))
+        }
+        return copy
     }
 }
 

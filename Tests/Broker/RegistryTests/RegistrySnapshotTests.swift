@@ -1,3 +1,4 @@
+import BrokerTesting
 import NativeSSO
 import PostgresClient
 import PrivateCluster
@@ -62,6 +63,33 @@ struct RegistrySnapshotTests {
             #expect(try snapshot.providers(of: apps[0]) == Set(issuers))
             #expect(try snapshot.providers(of: apps[1]) == [issuers[1]])
             #expect(try snapshot.providers(of: apps[2]).isEmpty)
+        }
+    }
+
+    // MARK: Age
+
+    @Test("A copy that was read more than 60 s ago answers nothing but the scopes of the metadata")
+    func age() async throws {
+        try await TestDatabase.withFixture { database in
+            let clock = ManualClock()
+            let snapshot = RegistrySnapshot(database: database.service, clock: clock)
+            clock.advance(by: .seconds(5))
+            #expect(snapshot.age == .seconds(5))
+            #expect(Self.outages(of: "app", in: snapshot) == Set(Lookup.allCases))
+            try await snapshot.reload()
+            #expect(snapshot.age == .zero)
+            clock.advance(by: .seconds(60))
+            #expect(Self.outages(of: "app", in: snapshot).isEmpty)
+            clock.advance(by: .nanoseconds(1))
+            #expect(Self.outages(of: "app", in: snapshot) == Set(Lookup.allCases).subtracting([.allowedScopes]))
+            try await snapshot.reload()
+            #expect(Self.outages(of: "app", in: snapshot).isEmpty)
+            // A reading that fails makes the copy no younger.
+            await database.service.shutdown()
+            clock.advance(by: .seconds(61))
+            await #expect(throws: PortError.self) { try await snapshot.reload() }
+            #expect(snapshot.age == .seconds(61))
+            #expect(!Self.outages(of: "app", in: snapshot).isEmpty)
         }
     }
 
@@ -135,6 +163,7 @@ struct RegistrySnapshotTests {
                 database: database.name)
             try await snapshot.reload()
             #expect(try snapshot.suspendedProviders == [Self.issuer])
+            #expect(snapshot.lastSuspendedProviders == [Self.issuer])
             #expect(snapshot.unreadableRows.isEmpty)
             // The commands go on beside it.
             #expect(try await database.administration.suspendedProviders().map(\.issuer) == [Self.issuer])

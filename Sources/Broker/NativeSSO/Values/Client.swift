@@ -116,7 +116,7 @@ package struct Client: Sendable, Hashable {
 /// Clients and scopes as of the last few seconds: serves identification, authentication and everything that only
 /// depends on a client's registration. Whether an app may share a login *now* is decided by ``GrantRegistry``.
 ///
-/// A look-up is an outage if the directory was never loaded, or if it needs a row that cannot be read.
+/// A look-up is an outage if the directory was never loaded or is too old, or if it needs a row that cannot be read.
 package protocol ClientDirectory: Sendable {
     /// `nil` for an unknown client.
     func client(_ id: ClientID) throws(PortError) -> Client?
@@ -124,7 +124,7 @@ package protocol ClientDirectory: Sendable {
     /// The client's secrets and keys; empty for a public or unknown client.
     func credentials(of id: ClientID) throws(PortError) -> ClientCredentials
 
-    /// Every scope token that an enabled client may get, for the metadata.
+    /// Every scope token that an enabled client may get, for the metadata. An outage only before the first load.
     var allowedScopes: Scope { get throws(PortError) }
 
     /// The identity providers in whose sharing groups the client is.

@@ -80,20 +80,27 @@ struct DatabaseCheck: ReadinessCheck {
     }
 }
 
-/// Ready once clients and scopes were loaded.
+/// Ready while the copy of the registry is young enough to answer.
 struct DirectoryCheck: ReadinessCheck, MetricSource {
     let name = "registry"
-    let help: StaticString = "Clients and scopes were loaded once: `never_loaded`."
+    let help: StaticString = "Clients and scopes were read within the last 60 s: `never_loaded`, `too_old`."
     let snapshot: RegistrySnapshot
 
-    func problem() async -> StaticString? { snapshot.isLoaded ? nil : "never_loaded" }
+    func problem() async -> StaticString? {
+        guard snapshot.isLoaded else { return "never_loaded" }
+        return snapshot.age <= RegistrySnapshot.longestAge ? nil : "too_old"
+    }
 
     var samples: [MetricSample] {
         [
             .gauge(
+                "registry_copy_age_seconds",
+                "Time since the broker last read clients, scopes and suspensions, or since the start.",
+                snapshot.age.components.seconds),
+            .gauge(
                 "registry_rows_unreadable",
                 "Rows of clients, scopes and suspensions that the broker cannot read. What needs one gets 503.",
-                snapshot.unreadableRows.count)
+                snapshot.unreadableRows.count),
         ]
     }
 }

@@ -8,8 +8,8 @@ import Registry
 
 /// Reloads the copies of registry data: clients, scopes, and revoked keys of IdPs.
 ///
-/// Identification and authentication use these copies, which may be as old as the interval. An exchange reads its own
-/// facts anew in its statement.
+/// Identification and authentication use these copies, which may be as old as the interval; during an outage of the
+/// database, as old as ``RegistrySnapshot/longestAge``. An exchange reads its own facts anew in its statement.
 struct DirectoryRefresh: Sendable {
     private let snapshot: RegistrySnapshot
     private let providers: [ProviderKeys]
@@ -62,7 +62,7 @@ struct DirectoryRefresh: Sendable {
         return nil
     }
 
-    private static let message: Logger.Message = "clients cannot be read; the last copy stays in use"
+    private static let message: Logger.Message = "clients cannot be read; the last copy stays in use for 60 s"
 }
 
 /// Sweeps in the background. Liveness does not depend on it.

@@ -48,7 +48,7 @@ struct SuspensionReport: MetricSource {
     let providers: [Issuer]
 
     var samples: [MetricSample] {
-        let suspended = (try? snapshot.suspendedProviders) ?? []
+        let suspended = snapshot.lastSuspendedProviders
         return MetricSample.each(
             "idp_suspended", "1 if an operator has suspended the identity provider, else 0.", .gauge,
             providers.map { (MetricSample.Label("issuer", $0.string), suspended.contains($0) ? 1 : 0) })
