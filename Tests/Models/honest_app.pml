@@ -1,7 +1,8 @@
 /*
  * An app alone, without a thief. It refreshes, and sends each refresh twice: it repeats what seemed lost, or asks twice at
  * once. It uses the next token only when both copies have ended. Two other parts of it exchange. The grace period ends at
- * any time at which no answer is outstanding. No grant may be revoked, and no exchange refused.
+ * any time at which no answer is outstanding, and in a gap of service at any time. No grant may be revoked, and no exchange
+ * refused.
  */
 #include "rows.pml"
 #include "exchange.pml"
@@ -69,11 +70,39 @@ proctype Twin(byte me) {
     od
 }
 
+#define end_grace(row) \
+    if :: silent && grant[row].fresh -> grant[row].cut = 1 :: else fi; \
+    grant[row].fresh = 0
+
 proctype Clock() {
     byte n;
     atomic {
         under_way == 0;
-        do :: n < GRANTS -> grant[n].fresh = 0; n++ :: else -> break od;
+        do :: n < GRANTS -> end_grace(n); n++ :: else -> break od;
+        n = 0
+    }
+}
+
+/* No broker counts for a while. The first count notes that, and what it notes excuses late tokens for two minutes. */
+proctype Gap() {
+    byte n;
+    silent = 1;
+    atomic {
+        do :: n < GRANTS -> end_grace(n); n++ :: else -> break od;
+        n = 0
+    }
+#if MUTANT == 19
+    silent = 0;
+#endif
+    atomic {
+        do :: n < GRANTS -> grant[n].gap = grant[n].cut || grant[n].fresh; grant[n].cut = 0; n++ :: else -> break od;
+        n = 0; silent = 0
+    }
+end_of_gap:
+    atomic {
+        /* The app has asked again, and has its answer. */
+        under_way == 0 && app_token == grant[app_grant].generation;
+        do :: n < GRANTS -> grant[n].gap = 0; n++ :: else -> break od;
         n = 0
     }
 }
@@ -86,6 +115,7 @@ init {
         run Exchanging(2, 1);
         run App(3);
         run Twin(4);
-        run Clock()
+        run Clock();
+        run Gap()
     }
 }

@@ -14,6 +14,15 @@
 /* Whether a rotation made the successor of this generation and the successor was presented, too: the ghost's word. */
 #define is_theft(row, shown) ((grant[row].used & BIT(shown)) && (grant[row].used & BIT(shown + 1)))
 
+/* Without a grace period: whether no gap of service, noted or perhaps under way, excuses a token. */
+#if MUTANT == 17
+#define is_late(row) (!silent)
+#elif MUTANT == 18
+#define is_late(row) (!grant[row].gap)
+#else
+#define is_late(row) (!grant[row].gap && !silent)
+#endif
+
 inline refresh(me, row, shown) {
     answer = REFUSED;
 again:
@@ -41,9 +50,12 @@ again:
 #else
                 plan = REVOKES
 #endif
-            :: shown >= first && shown + 1 == grant[row].generation && !grant[row].fresh -> plan = REVOKES_LATE
-            :: shown >= first && shown + 1 == grant[row].generation && grant[row].fresh && session[at].state == LIVE ->
-                answer = REDELIVERED
+            :: shown >= first && shown + 1 == grant[row].generation && !grant[row].fresh && is_late(row) ->
+                plan = REVOKES_LATE
+            :: shown >= first && shown + 1 == grant[row].generation && !grant[row].fresh && !is_late(row) &&
+                !grant[row].gap -> answer = OUTAGE
+            :: shown >= first && shown + 1 == grant[row].generation && (grant[row].fresh || grant[row].gap && !is_late(row)) &&
+                session[at].state == LIVE -> answer = REDELIVERED
             :: shown == grant[row].generation && session[at].state == LIVE -> plan = ROTATES
             :: else
             fi
@@ -125,7 +137,7 @@ writes:
             grant[row].used = grant[row].used | BIT(shown);
             grant[row].generation = shown + 1;
             grant[row].refreshed = shown + 1;
-            grant[row].fresh = 1;
+            grant[row].fresh = 1; grant[row].cut = 0; grant[row].gap = 0;
             answer = GRANTED;
             assert(!end_acknowledged[at] && session[at].state == LIVE);
             assert(!theft_acknowledged[at])

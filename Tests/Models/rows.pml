@@ -62,6 +62,8 @@ typedef Grant {
     byte spent;         /* one bit for each spent generation before `exchanged` */
     bit scope;
     bit fresh;          /* whether the grace period since the last rotation is still running */
+    bit cut;            /* it ended in a gap of service that is not noted yet */
+    bit gap;            /* a noted gap of service extends it */
     bit replayed;       /* replayed_before: only a later login may exchange */
     byte owner;
     byte moved;
@@ -70,6 +72,7 @@ typedef Grant {
 
 Session session[SESSIONS];
 Grant grant[GRANTS];
+bit silent;                     /* no broker has counted for 6 s */
 byte looking;                   /* calls that have looked and not ended: one bit each */
 byte sessions;                  /* how many rows are committed */
 byte grants;

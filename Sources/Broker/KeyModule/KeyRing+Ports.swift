@@ -1,5 +1,6 @@
 package import JOSE
 package import NativeSSO
+import StrictCoding
 
 extension KeyRing: TokenSigner {
     package func beginSigning(
@@ -48,6 +49,23 @@ extension KeyRing {
                 return found
             }
         }
+    }
+}
+
+extension KeyRing {
+    /// Has every key in use sign once, but those that an operator has suspended: an id_token that expired in 1970, and tags.
+    package func tryKeys(of issuer: Issuer) async throws(PortError) {
+        var payload = JSONWriter()
+        payload.object { json in
+            json.member("iss", issuer.string)
+            json.member("exp", 0 as Int64)
+        }
+        for algorithm in KeyAlgorithm.signing {
+            guard let signer = try loaded().signer(algorithm), !suspendedKIDs.contains(signer.kid) else { continue }
+            _ = try await beginSigning(payload.bytes, type: .idToken, algorithm: algorithm).value
+        }
+        _ = try await tag(Array("nsr1.".utf8), keyID: try currentKeyID)
+        _ = try await tag(.providerKey, [])
     }
 }
 

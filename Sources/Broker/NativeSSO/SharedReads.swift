@@ -37,7 +37,7 @@ package final class SharedReads<Answer: Sendable>: Sendable {
     ///   - interval: Then one more begins in each.
     ///   - longestWait: Without room for that long, a read is refused.
     package init<C: Clock>(
-        burst: Int, interval: Duration, longestWait: Duration, clock: C = ContinuousClock()
+        burst: Int, interval: Duration, longestWait: Duration, clock: C
     ) where C.Duration == Duration {
         self.burst = burst
         self.interval = interval

@@ -59,6 +59,9 @@ package final class RegistrySnapshot: ClientDirectory {
         get throws(PortError) { try loaded().scopesRequiringConsent.get() }
     }
 
+    /// Whether the copy answers.
+    package var isUsable: Bool { isLoaded && age <= Self.longestAge }
+
     /// Whether a load has ever succeeded.
     package var isLoaded: Bool { contents.withLock { $0 != nil } }
 

@@ -13,7 +13,7 @@ private let honest: [LedgerEntry] = [
 ]
 
 private func violations(_ entries: [LedgerEntry], _ final: FinalState) -> Set<Violation> {
-    LedgerChecker(grace: .seconds(60)).violations(in: entries, final)
+    LedgerChecker().violations(in: entries, final)
 }
 
 private func token(_ grant: String, _ generation: Int, _ variant: String = "") -> RefreshToken {
@@ -72,7 +72,7 @@ struct LedgerCheckerTests {
                 entry(.refresh(token("a", 4)), .unknown, at: 70),
                 entry(.refresh(token("a", 4)), .refused, at: 130),
             ]
-        #expect(violations(late, state([("a", 5, true)])).isEmpty)
+        #expect(violations(late, state([("a", 5, true)])).count == 1)
     }
 
     // MARK: Lost rotations
@@ -187,7 +187,7 @@ struct LedgerCheckerTests {
                 sentAt: .seconds(10), answeredAt: .seconds(12))
         }
         func violations(_ entry: LedgerEntry, _ downtimes: Downtime...) -> Set<Violation> {
-            LedgerChecker(grace: .seconds(60), downtimes: downtimes).violations(in: [entry], FinalState())
+            LedgerChecker(downtimes: downtimes).violations(in: [entry], FinalState())
         }
         let seen: Set<Violation> = [.noAnswer(session: "s", sentAt: .seconds(10))]
         #expect(violations(entry()) == seen)

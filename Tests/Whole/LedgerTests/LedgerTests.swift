@@ -13,7 +13,7 @@ import Testing
         let run = try await LedgerRun(options, fixture.apps)
         let figures = try await run.execute { try await run.failOver(fixture.pair) }
         let entries = run.ledger.entries
-        let checker = LedgerChecker(grace: .seconds(60), downtimes: figures.downtimes)
+        let checker = LedgerChecker(downtimes: figures.downtimes)
         let violations = checker.violations(in: entries, try await run.apps.finalState(of: entries))
         print(figures.report(entries, violations))
         for violation in violations {

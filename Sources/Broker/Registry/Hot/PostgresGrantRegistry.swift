@@ -36,6 +36,19 @@ package struct PostgresGrantRegistry: GrantRegistry {
         ) { try $0.bool(0) }
     }
 
+    /// Asks for no exchange, as an exchange asks.
+    package func exchangeNothing() async throws(PortError) {
+        _ = try await exchanges.all(Self.noExchange, [], of: "exchange") { try $0.int64(0) }
+    }
+
+    /// Asks for no refresh, as a refresh asks.
+    package func refreshNothing() async throws(PortError) {
+        _ = try await refreshes.all(Self.noRefresh, [], of: "refresh") { try $0.int64(0) }
+    }
+
+    private static let noExchange = Statement("SELECT a.place FROM unnest(native_sso.exchange('{}')) AS a")
+    private static let noRefresh = Statement("SELECT a.place FROM unnest(native_sso.refresh('{}')) AS a")
+
     /// $1 grant, $2 generation.
     static let mark = Statement("SELECT native_sso.mark_unanswered($1, $2)")
 }

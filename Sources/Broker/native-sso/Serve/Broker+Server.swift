@@ -228,7 +228,7 @@ extension Broker {
     }
 
     var checks: [any ReadinessCheck] {
-        [DatabaseCheck(database: lanes), commits, DirectoryCheck(snapshot: snapshot), KeyCheck(ring: ring)]
+        [DatabaseCheck(database: lanes), commits, DirectoryCheck(snapshot: snapshot), KeyCheck(ring: ring), serving]
             + providers.map { IdentityProviderCheck(keys: $0.keys) }
     }
 }

@@ -28,6 +28,7 @@ struct Broker: Sendable {
     let ring: KeyRing
     let keys: KeyRefresh
     let commits: CommitProbe
+    let serving: ServingCheck
     let snapshot: RegistrySnapshot
     let audit: PostgresAuditTrail
     let lostAuditEvents: Counter
@@ -90,7 +91,9 @@ struct Broker: Sendable {
         commits = CommitProbe(
             database: ConnectionPool(single, history: history) { connections.note($0) }, history: history,
             broker: remembered.broker, file: file?.file, clock: clock,
-            serves: { [ring, snapshot] in snapshot.isLoaded && ring.canIssue }, logger: logger)
+            serves: { [ring, snapshot] in snapshot.isUsable && ring.canIssue }, logger: logger)
+        serving = ServingCheck(
+            registry: PostgresGrantRegistry(database: lanes), ring: ring, issuer: configuration.issuer)
         sweep = SweepService(database: pool, logger: logger)
         registrySize = RegistryReport(database: pool, clock: clock)
         let (unpinned, store, ring) = (DocumentClient(), ProviderKeyStore(database: pool), ring)

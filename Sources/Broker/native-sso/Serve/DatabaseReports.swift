@@ -88,7 +88,7 @@ struct DirectoryCheck: ReadinessCheck, MetricSource {
 
     func problem() async -> StaticString? {
         guard snapshot.isLoaded else { return "never_loaded" }
-        return snapshot.age <= RegistrySnapshot.longestAge ? nil : "too_old"
+        return snapshot.isUsable ? nil : "too_old"
     }
 
     var samples: [MetricSample] {

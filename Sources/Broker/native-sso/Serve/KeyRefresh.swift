@@ -17,7 +17,8 @@ actor KeyRefresh {
     /// The last rows that loaded without a problem.
     private var loaded: SigningKeys?
     /// `nil`: the table could not be read. A request with an invented key costs the database at most this rate.
-    private let reads = SharedReads<[KeySet.Problem]?>(burst: 1, interval: .milliseconds(200), longestWait: .seconds(1))
+    private let reads = SharedReads<[KeySet.Problem]?>(
+        burst: 1, interval: .milliseconds(200), longestWait: .seconds(1), clock: ContinuousClock())
 
     init(
         store: SigningKeyStore, provider: any KeyProvider, replica: String?, ring: KeyRing, logger: Logger

@@ -56,7 +56,7 @@ extension ReplicationFaults {
             // The loss is a real one, and the ledger sees it.
             let final = try await fixture.finalState(of: ledger.entries)
             #expect(
-                LedgerChecker(grace: .seconds(60)).violations(in: ledger.entries, final) == [
+                LedgerChecker().violations(in: ledger.entries, final) == [
                     .rotationLost(grant: second.grant, acknowledged: 2, found: 1)
                 ])
 

@@ -52,7 +52,7 @@ struct FullDiskTests {
             try await group.waitForAll()
         }
         #expect(broker.process.isRunning)
-        let violations = LedgerChecker(grace: .seconds(60))
+        let violations = LedgerChecker()
             .violations(in: ledger.entries, try await fixture.finalState(of: ledger.entries))
         #expect(violations.isEmpty, "\(violations)")
         await broker.process.terminate()

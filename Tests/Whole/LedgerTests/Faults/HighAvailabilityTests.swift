@@ -54,18 +54,15 @@ struct HighAvailabilityTests {
         }()
     }
 
-    /// The default of `tokens.unbound_refresh_grace`, in seconds.
-    private static let grace = 10
-
     private static let starting = Task { () -> (Cluster, AppFixture) in
         let cluster = try Cluster()
-        let apps = try await AppFixture(grace: Self.grace, primary: { cluster.server }) {
+        let apps = try await AppFixture(primary: { cluster.server }) {
             try await Installation($0, on: cluster.server)
         }
         try cluster.tell(
-            "| settings | fault | requests | acknowledged | lost | honest apps refused | after the grace period "
-                + "| longest gap, s | promised, s |")
-        try cluster.tell("|---|---|---|---|---|---|---|---|---|")
+            "| settings | fault | requests | acknowledged | lost | honest apps refused | longest gap, s | promised, s |"
+        )
+        try cluster.tell("|---|---|---|---|---|---|---|---|")
         return (cluster, apps)
     }
 
@@ -87,23 +84,16 @@ struct HighAvailabilityTests {
         await run.stop()
         let entries = run.ledger.entries
         let final = try await apps.finalState(of: entries)
-        func violations(grace: Duration) -> Set<Violation> {
-            LedgerChecker(grace: grace, downtimes: figures.downtimes).violations(in: entries, final)
-        }
-        func refusals(in violations: Set<Violation>) -> Int {
-            violations.count { if case .honestAppRefused = $0 { true } else { false } }
-        }
-        let broken = violations(grace: .seconds(Self.grace))
+        let broken = LedgerChecker(downtimes: figures.downtimes).violations(in: entries, final)
         for violation in broken {
             Issue.record("\(round): \(violation), audit: \(try await apps.audit(of: violation) ?? "nothing")")
         }
         let gap = Self.longestGap(in: entries, since: start.withLock { $0 })
-        let refused = refusals(in: broken)
-        let refusedLater = refusals(in: violations(grace: .seconds(86_400))) - refused
+        let refused = broken.count { if case .honestAppRefused = $0 { true } else { false } }
         let promise = fault.promise(isTuned: round.isTuned)
         try cluster.tell(
             "| \(round.isTuned ? "tuned" : "default") | \(fault.rawValue) | \(entries.count) "
-                + "| \(entries.count(where: \.isAcknowledged)) | \(broken.count - refused) | \(refused) | \(refusedLater) "
+                + "| \(entries.count(where: \.isAcknowledged)) | \(broken.count - refused) | \(refused) "
                 + "| \(gap.rounded) | \(promise) |")
         #expect(gap <= .seconds(promise), "\(round)")
     }

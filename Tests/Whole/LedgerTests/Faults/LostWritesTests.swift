@@ -45,7 +45,7 @@ struct LostWritesTests {
         let before = ledger.entries.filter { $0.answeredAt < until }
         let meanwhile = before.filter { $0.broker != nil && $0.sentAt > from }
         #expect(meanwhile.allSatisfy { $0.outcome == .unavailable || $0.isAbandoned })
-        let checker = LedgerChecker(grace: .seconds(86_400))
+        let checker = LedgerChecker()
         let violations = checker.violations(in: before, try await apps.finalState(of: before))
         #expect(violations.contains { if case .rotationLost = $0 { true } else { false } }, "nothing was lost")
         for violation in violations {

@@ -59,7 +59,7 @@ import Testing
         }
         for broker in run.wire.brokers { #expect(try await broker.readiness() == 200) }
         let entries = run.ledger.entries
-        let checker = LedgerChecker(grace: .seconds(60), downtimes: figures.downtimes)
+        let checker = LedgerChecker(downtimes: figures.downtimes)
         let violations = checker.violations(in: entries, try await fixture.finalState(of: entries))
         #expect(violations.isEmpty, "\(violations)")
         await run.stop()

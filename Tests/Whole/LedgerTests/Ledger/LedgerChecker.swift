@@ -3,8 +3,6 @@
 ///
 /// Pure. A lost answer counts as given, because the broker sent it.
 struct LedgerChecker: Sendable {
-    /// How long a spent token may be presented again, counted from its first use.
-    let grace: Duration
     /// When a broker could not answer.
     var downtimes: [Downtime] = []
 
@@ -139,9 +137,6 @@ struct LedgerChecker: Sendable {
                 return violation(refusal, "an exchange")
             }
             if before.contains(where: { $0.isReplay && $0.presented?.grant == token.grant }) { return nil }
-            let first = before.filter { $0.presented == token }.map(\.sentAt).min() ?? refusal.sentAt
-            // The broker counts in whole seconds.
-            if refusal.answeredAt - first >= grace - .seconds(1) { return nil }
             return violation(refusal, "a refresh with generation \(token.generation)")
         }
     }

@@ -15,19 +15,17 @@ struct AppFixture: Sendable {
     private let primary: @Sendable () async -> PrivateCluster
 
     /// - Parameters:
-    ///   - grace: For a lost answer, in seconds.
     ///   - install: Makes the database.
     init(
-        grace: Int = 60, primary: @escaping @Sendable () async -> PrivateCluster,
+        primary: @escaping @Sendable () async -> PrivateCluster,
         install: (BrokerConfiguration) async throws -> Installation
     ) async throws {
         key = try TestKey(.es256, keyID: "idp")
         provider = try StubIdentityProvider(keys: [key])
         self.primary = primary
         let issuer = provider.issuer
-        var configuration = BrokerConfiguration(
+        let configuration = BrokerConfiguration(
             issuer: "https://sso.example.test", providers: [BrokerConfiguration.Provider(issuer)])
-        configuration.unboundRefreshGrace = grace
         installation = try await install(configuration)
         let sql = try installation.session()
         for app in [Self.source] + Self.targets {
