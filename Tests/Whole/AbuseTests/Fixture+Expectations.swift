@@ -36,15 +36,23 @@ extension Fixture {
         let before = try await digest()
         var secrets = SecretSearch()
         var requestIDs: [String] = []
-        for (name, token, _) in tokens {
+        var undecided: Set<String> = []
+        for (name, token, reason) in tokens {
             let answer = try await send(token)
-            #expect((400..<404).contains(answer.status), "\(name): \(answer.text)")
+            // Many tokens of unknown keys came before it.
+            if answer.isUndecided, reason.hasSuffix("_unknown_key") {
+                undecided.insert(answer.requestID)
+            } else {
+                #expect((400..<404).contains(answer.status), "\(name): \(answer.text)")
+            }
             requestIDs.append(answer.requestID)
             // Something as short as a word would be found anywhere.
             if token.utf8.count > 100 { secrets.add(token, name) }
         }
-        let found = try await auditedReasons(of: requestIDs)
-        for (requestID, token) in zip(requestIDs, tokens) { #expect(found[requestID] == token.reason, "\(token.name)") }
+        let found = try await auditedReasons(of: requestIDs.filter { !undecided.contains($0) })
+        for (requestID, token) in zip(requestIDs, tokens) where !undecided.contains(requestID) {
+            #expect(found[requestID] == token.reason, "\(token.name)")
+        }
         #expect(try await digest() == before, "the registry changed")
         #expect(secrets.findings(in: try await traces.text(ofRequests: requestIDs, self)).isEmpty)
         try await expectGranted(try logins.exchange(login))

@@ -40,10 +40,16 @@ struct RefusalAnswer: Sendable {
 
     static let unavailable = unavailable(1)
 
-    static func unavailable(_ retryAfter: Seconds) -> RefusalAnswer {
+    /// For a token whose key is unknown until another look.
+    static func undecided(_ retryAfter: Seconds) -> RefusalAnswer {
+        unavailable(retryAfter, "The token names a key that is not known yet.")
+    }
+
+    private static func unavailable(
+        _ retryAfter: Seconds, _ description: StaticString = "The service is temporarily unavailable."
+    ) -> RefusalAnswer {
         RefusalAnswer(
-            status: .serviceUnavailable,
-            body: OAuthErrorResponse(.temporarilyUnavailable, "The service is temporarily unavailable."),
+            status: .serviceUnavailable, body: OAuthErrorResponse(.temporarilyUnavailable, description),
             headers: [("Retry-After", retryAfter.count.description)])
     }
 }

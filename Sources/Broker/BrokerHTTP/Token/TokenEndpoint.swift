@@ -110,7 +110,7 @@ extension TokenEndpoint: Responder {
             // Counted by the assertion, whatever else the request holds.
             record.presented = record.assertion
             error = clients.replayed(record)
-        } else if error.hasSharedAnswer, let outage = certainty.database() {
+        } else if error.hasSharedAnswer, !error.hasWritten, let outage = certainty.database() {
             error = .outage(outage)
         }
         return requestLog.ended(HTTPAnswer(error), record, error)

@@ -35,6 +35,11 @@ extension GrantError where Refusal == BrokerHTTP.Refusal {
         }
     }
 
+    /// Whether the refusal revoked a grant. The database has confirmed that.
+    var hasWritten: Bool {
+        if case .refused(.refresh(let reason)) = self { reason.revokesGrant } else { false }
+    }
+
     /// Whether the answer is one of those that many reasons share, most of which depend on state.
     var hasSharedAnswer: Bool {
         switch refusal?.answer.body.error {
@@ -77,7 +82,7 @@ extension HTTPAnswer {
         if let refusal = error.refusal {
             self.init(refusal.answer)
         } else if case .outage(let outage) = error {
-            self.init(RefusalAnswer.unavailable(outage.retryAfter))
+            self.init(outage.isUndecided ? .undecided(outage.retryAfter) : RefusalAnswer.unavailable)
         } else {
             self.init(
                 status: .internalServerError,

@@ -169,10 +169,14 @@ package final class ProviderKeys: Sendable {
         } catch {
             fetched = .failure(error)
         }
-        let archived = await readArchive(recording: (try? fetched.get())?.keys.keys ?? [])
+        // A key that has gone since the last fetch signed until some moment before this one: its life ends now. The time since may
+        // be long, after an outage.
+        let seen = ((try? fetched.get())?.keys.keys).map { $0 + (snapshot.current?.keys ?? []) } ?? []
+        let archived = await readArchive(recording: seen)
         let (old, new) = state.withLock { state in
             let old = state.snapshot
             if case .failure = fetched { state.failedFetches += 1 }
+            state.snapshot.see(seen, at: wallClock.now)
             install(fetched, archived, in: &state.snapshot)
             state.refresh = nil
             return (old, state.snapshot)
@@ -186,7 +190,6 @@ package final class ProviderKeys: Sendable {
         snapshot.merge(archived)
         switch fetched {
         case .success(let fetched):
-            snapshot.see(fetched.keys.keys, at: wallClock.now)
             snapshot.current = fetched.keys
             snapshot.fetchedAt = elapsed()
             snapshot.endpoints = fetched.endpoints

@@ -13,7 +13,8 @@ enum FuzzVerdict {
         let isHead = answer.body.isEmpty && request.transport.isLone
         // What was sent twice, because the first connection ended, may have been used up.
         let isRepeated = expects.mustBeRefused || request.attempts > 0
-        let mayBeUnavailable = expects.mayBeInFlight && isRepeated && answer.status == 503
+        let mayBeUnavailable =
+            answer.status == 503 && isRepeated && expects.mayBeInFlight || answer.isUndecided && !expects.mustSucceed
         if let fault = AnswerContract.fault(of: answer, isHead: isHead, mayBeUnavailable: mayBeUnavailable) {
             return fault
         }

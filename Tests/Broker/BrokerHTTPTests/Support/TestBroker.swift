@@ -34,6 +34,8 @@ struct TestBroker: Sendable {
         var drainTimeout = Duration.seconds(10)
         /// Whether proofs must carry a nonce.
         var asksForNonce = false
+        /// What the broker knows of clocks and database.
+        var certainty = Certainty.complete
         /// Between the domain and the registry.
         var gate: Gate?
         /// Whether logouts arrive at the backchannel listener, not at the internal one.
@@ -133,7 +135,7 @@ struct TestBroker: Sendable {
                 nonces: options.asksForNonce ? ProofNonces(keys: domain.macKeys, life: .minutes(5)) : nil,
                 clock: domain.clock),
             limiter: limiter, logins: FixedLogins(options.authorizationEndpoint), issuers: Domain.issuers,
-            audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)
+            certainty: options.certainty, audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)
         let metadata = ServerMetadata(
             issuer: issuer, tokenEndpoint: "https://sso.example.com/token",
             keySetURI: "https://sso.example.com/jwks.json", signingAlgorithms: ["ES256"])
@@ -143,7 +145,8 @@ struct TestBroker: Sendable {
                 tokens: domain.logoutVerifier, registry: domain.logouts, directory: domain.directory,
                 policies: [Domain.issuer: LogoutPolicy(audiences: [ClientID(validated: "native-sso")])],
                 clock: domain.clock),
-            limiter: limiter, audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)
+            limiter: limiter, certainty: options.certainty, audit: domain.audit, metrics: metrics, clock: domain.clock,
+            logger: logger)
         let backchannel = BackchannelEndpoint(
             revocation: Revocation(
                 registry: domain.revocations, refreshTokens: domain.macKeys, devices: domain.macKeys, limits: limiter,
@@ -155,7 +158,7 @@ struct TestBroker: Sendable {
             events: SecurityEventEndpoint(
                 events: SecurityEvents(verifier: domain.eventVerifier, registry: domain.logouts, clock: domain.clock),
                 takesEvents: true, takesRevocations: true, limiter: limiter, metrics: metrics), clients: clients,
-            audit: domain.audit, metrics: metrics,
+            certainty: options.certainty, audit: domain.audit, metrics: metrics,
             clock: domain.clock, logger: logger)
         var configuration = BrokerServer.Configuration(publicLimits: options.limits)
         configuration.publicAddress =
