@@ -25,10 +25,11 @@ struct TimingRequests {
     }
 
     init(key: TestKey, at now: Int64) throws {
-        func request(_ login: Login, isExpired: Bool, device: String, client: String) throws -> [UInt8] {
+        /// - Parameter isOld: Whether the id_token is too old to begin a session.
+        func request(_ login: Login, isOld: Bool, device: String, client: String) throws -> [UInt8] {
             var claims = login.claims(at: now)
-            claims["exp"] = .number(JSONNumber(isExpired ? now - 1 : now + 86_400))
-            claims["iat"] = .number(JSONNumber(now - 60))
+            claims["exp"] = .number(JSONNumber(now + 86_400))
+            claims["iat"] = .number(JSONNumber(now - (isOld ? 172_800 : 60)))
             claims["auth_time"] = claims["iat"]
             let form = FormEncoder.encode(
                 FuzzMaterial.exchange(
@@ -38,20 +39,20 @@ struct TimingRequests {
         }
         let app = SampleApps.targets[0]
         let known = (0..<Self.logins).map { _ in Login.new() }
-        exchanges = try known.map { try request($0, isExpired: false, device: $0.device, client: app) }
+        exchanges = try known.map { try request($0, isOld: false, device: $0.device, client: app) }
         // Each kind of logins of its own, and as many.
         refused = [
             .unknownSession: try known.map {
                 let login = Login.new()
                 return try request(
-                    Login(sid: login.sid, subject: login.subject, device: $0.device), isExpired: true,
+                    Login(sid: login.sid, subject: login.subject, device: $0.device), isOld: true,
                     device: $0.device, client: app)
             },
             .wrongDevice: try zip(known, known.dropFirst() + known.prefix(1)).map { login, other in
-                try request(login, isExpired: true, device: other.device, client: app)
+                try request(login, isOld: true, device: other.device, client: app)
             },
             .foreignGroup: try known.map {
-                try request($0, isExpired: true, device: $0.device, client: Self.foreignApp)
+                try request($0, isOld: true, device: $0.device, client: Self.foreignApp)
             },
         ]
     }

@@ -69,6 +69,8 @@ struct GeneralEndTests {
             let instant = UnixTime(
                 seconds: try await database.superuser.query(GeneralEndSQL.instant, [])[0].int64(0))
             scenario.issuedAt = instant
+            // It counts against an expired id_token as against any other.
+            scenario.expiresAt = scenario.now
             let early = try await scenario.attempt(on: database.registry)
             #expect(early.refusal == .sessionEnded && early.facts.session == nil)
             #expect(try await database.counts().sessions == 0)

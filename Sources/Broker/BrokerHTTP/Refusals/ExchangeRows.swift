@@ -85,7 +85,7 @@ extension ExchangeRefusal: RefusalCase {
             "the device value is not the one that the id_token is bound to (di_hash or ds_hash)",
             "Read both from the same keychain item, and send the value unchanged. A new login replaces both.")
         case .selfExchange: .init("self_exchange", "the app exchanges its own id_token",
-            "It has its own tokens; the operator can allow it: native-sso client update --self-exchange.")
+            "The operator can allow it: native-sso client update --self-exchange.")
         case .sourceNotInGroup: .init("source_not_in_group",
             "the app that logged in is in no sharing group of this identity provider",
             "The operator adds it: native-sso group member add.")
@@ -99,13 +99,16 @@ extension ExchangeRefusal: RefusalCase {
             "The app that logged in asks for an id_token for itself alone, or the operator adds the other app to the group.")
         case .clientDisabled: .clientDisabled
         case .sessionUnknown: .init("session_unknown", "the broker does not know the login that sid names",
-            "Enrol or register the login, or let the operator set admit_on_first_sight, which needs an unexpired id_token.")
+            "Enrol or register the login, or let the operator set admit_on_first_sight.")
         case .firstSightKeyNotCurrent: .init("first_sight_key_not_current",
             "the broker does not know the login that sid names, and the key of the id_token has left the key set",
             "The user logs in again. A login that is new to the broker needs a key that the identity provider still publishes.")
         case .firstSightTokenTooOld: .init("first_sight_token_too_old",
             "the broker does not know the login that sid names, and the id_token is older than first_sight_max_age",
             "The app that logged in renews its id_token, or the user logs in again. The operator can set first_sight_max_age.")
+        case .firstSightTokenExpired: .init("first_sight_token_expired",
+            "the broker does not know the login that sid names, the id_token is expired, and this identity provider is configured with first_sight_requires_unexpired",
+            "The app that logged in renews its id_token, or exchanges it right after the login: native-sso client update --self-exchange.")
         case .subjectTokenBeforeEnd: .init("subject_token_before_end",
             "an earlier login of the same sid ended after this id_token was issued, or after its auth_time",
             RefusalRow.loginAgain)

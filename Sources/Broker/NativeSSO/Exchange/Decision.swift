@@ -97,6 +97,8 @@ package enum ExchangeRefusal: Error, Sendable, CaseIterable {
     case firstSightKeyNotCurrent
     /// The session is unknown, and the id_token is too old to begin it.
     case firstSightTokenTooOld
+    /// The session is unknown, and an expired id_token may not begin it.
+    case firstSightTokenExpired
     /// The session is live, but an earlier one of the same name ended after this id_token, or its login.
     case subjectTokenBeforeEnd
     case sessionEnded

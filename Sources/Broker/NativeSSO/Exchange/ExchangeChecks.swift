@@ -64,15 +64,17 @@ package struct ExchangeChecks: Sendable {
                 nil
             }
 
-        // Only a valid token proves a current login; an old one may name a session that ended long ago. A key may have
-        // left the key set because it was stolen: the thief can sign any `iat`.
+        // An expired id_token may begin a session: Native SSO §6.3. An old one may name a session that ended long ago. A
+        // key may have left the key set because it was stolen: the thief can sign any `iat`.
         firstSightRefusal =
-            if !issuer.admitsOnFirstSight || isExpired {
+            if !issuer.admitsOnFirstSight {
                 .sessionUnknown
             } else if !idToken.isKeyCurrent {
                 .firstSightKeyNotCurrent
             } else if now.since(idToken.issuedAt) > issuer.maximumFirstSightAge {
                 .firstSightTokenTooOld
+            } else if isExpired && issuer.firstSightRequiresUnexpired {
+                .firstSightTokenExpired
             } else {
                 nil
             }

@@ -10,10 +10,12 @@ package struct IssuerPolicy: Sendable, Hashable {
     package let hashMode: DeviceHashMode
     /// Whether the 2018 profile may write `id-token` for `id_token` in `subject_token_type`, as the slides do.
     package let acceptsHyphenatedIDTokenType: Bool
-    /// Whether the first exchange with an unexpired id_token brings its session into the registry.
+    /// Whether the first exchange brings the session of its id_token into the registry.
     package let admitsOnFirstSight: Bool
     /// Longest time since `iat` of an id_token that brings its session in.
     package let maximumFirstSightAge: Seconds
+    /// Whether an expired id_token brings no session in.
+    package let firstSightRequiresUnexpired: Bool
     /// Whether an expired id_token is refused, which Native SSO §6.3 does not ask for.
     package let requiresUnexpiredIDToken: Bool
     /// Longest time since `iat`.
@@ -34,7 +36,7 @@ package struct IssuerPolicy: Sendable, Hashable {
     package init(
         issuer: Issuer, audienceAliases: [String] = [], profiles: Set<Profile>, hashMode: DeviceHashMode = .leftHalf,
         acceptsHyphenatedIDTokenType: Bool = false, admitsOnFirstSight: Bool = false,
-        maximumFirstSightAge: Seconds = .hours(24),
+        maximumFirstSightAge: Seconds = .hours(24), firstSightRequiresUnexpired: Bool = false,
         requiresUnexpiredIDToken: Bool = false, maximumSubjectTokenAge: Seconds = .days(90),
         maximumAgeByProvider: [Issuer: Seconds] = [:], providersRequiringUnexpired: Set<Issuer> = [],
         sessionLifetime: Seconds = .days(90),
@@ -47,6 +49,7 @@ package struct IssuerPolicy: Sendable, Hashable {
         self.acceptsHyphenatedIDTokenType = acceptsHyphenatedIDTokenType
         self.admitsOnFirstSight = admitsOnFirstSight
         self.maximumFirstSightAge = maximumFirstSightAge
+        self.firstSightRequiresUnexpired = firstSightRequiresUnexpired
         self.requiresUnexpiredIDToken = requiresUnexpiredIDToken
         self.maximumSubjectTokenAge = maximumSubjectTokenAge
         self.maximumAgeByProvider = maximumAgeByProvider

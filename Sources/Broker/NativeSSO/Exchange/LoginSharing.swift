@@ -169,7 +169,7 @@ private struct State {
         case .loginAfterReplay: login?.needsLaterLogin = false
         // What the app shows; here it shows what is right.
         case .mayActOther, .assertionReplayed, .proofReplayed, .deviceHashMismatch, .audienceOutsideGroup,
-            .firstSightKeyNotCurrent, .firstSightTokenTooOld, .pinConflict:
+            .firstSightKeyNotCurrent, .firstSightTokenTooOld, .firstSightTokenExpired, .pinConflict:
             break
         }
     }

@@ -19,7 +19,25 @@ extension GrantRegistryConformance {
                 let (second, further) = try await fixture.counting { try await sibling.attempt(on: fixture.registry) }
                 #expect(further == .init(grants: 1, liveGrants: 1, auditRows: 1))
                 #expect(second.facts.session?.id == session.id && second.grant?.id != first.grant?.id)
-            }
+            },
+            GrantRegistryCheck("first sight: it may be by an expired id_token of the greatest age") { fixture in
+                var scenario = try ExchangeScenario.firstSight()
+                scenario.issuedAt = scenario.now.before(scenario.policy.maximumFirstSightAge)
+                scenario.login = Login(authenticatedAt: scenario.issuedAt)
+                scenario.expiresAt = scenario.issuedAt.adding(300)
+                let asked = try await scenario.placed(in: fixture)
+                let (attempt, growth) = try await fixture.counting { try await asked.attempt(on: fixture.registry) }
+                #expect(growth == .init(sessions: 1, grants: 1, liveGrants: 1, auditRows: 1))
+                #expect(attempt.facts.session?.endedAt == nil && attempt.grant != nil)
+            },
+            GrantRegistryCheck("first sight refused, no session begins: an expired id_token, and a logout after it") {
+                fixture in
+                var scenario = try ExchangeScenario.firstSight()
+                scenario.expiresAt = scenario.now
+                scenario.session = try ExchangeScenario.tombstone(of: scenario)
+                scenario.session?.authTimeAfter = scenario.now
+                try await expect(.sessionEnded, of: scenario, on: fixture)
+            },
         ]
         + ExchangeRefusal.allCases
         .filter { refusal in

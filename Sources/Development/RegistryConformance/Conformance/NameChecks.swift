@@ -56,7 +56,13 @@ extension GrantRegistryConformance {
         GrantRegistryCheck("name: it stays ended if no session may begin at first sight") { fixture in
             for spoil in [
                 { $0.policy = IssuerPolicy(issuer: $0.issuer, profiles: $0.policy.profiles) },
-                { $0.isKeyCurrent = false }, { $0.expiresAt = $0.now },
+                { $0.isKeyCurrent = false },
+                {
+                    $0.policy = IssuerPolicy(
+                        issuer: $0.issuer, profiles: $0.policy.profiles, admitsOnFirstSight: true,
+                        firstSightRequiresUnexpired: true)
+                    $0.expiresAt = $0.now
+                },
             ] as [@Sendable (inout ExchangeScenario) -> Void] {
                 var scenario = try ExchangeScenario.named()
                 scenario.session?.lastUsed = scenario.lifetimes.sessionIdle

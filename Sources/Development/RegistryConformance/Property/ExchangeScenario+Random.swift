@@ -51,7 +51,7 @@ extension ExchangeScenario {
                 ? [.hours(2), .minutes(119)].randomElement(using: &randomness) : nil)
         policy = IssuerPolicy(
             issuer: issuer, profiles: Set(Profile.allCases), admitsOnFirstSight: Bool.random(using: &randomness),
-            requiresUnexpiredIDToken: randomness.oneIn(5),
+            firstSightRequiresUnexpired: randomness.oneIn(4), requiresUnexpiredIDToken: randomness.oneIn(5),
             sessionLifetime: randomness.mostly(.days(7), or: [1, .days(90)]))
         scopesRequiringConsent = randomness.oneIn(10) ? Scope(["orders.read", "payments"]) : .empty
         scope = randomness.mostly(

@@ -15,8 +15,8 @@ extension ExchangeScenario {
         case .clientNotInGroup, .sourceNotInGroup, .otherGroup, .directionForbidden, .audienceOutsideGroup,
             .selfExchange:
             10
-        case .sessionUnknown, .firstSightKeyNotCurrent, .firstSightTokenTooOld, .subjectMismatch,
-            .subjectTokenBeforeEnd, .sessionEnded, .sessionExpired, .sessionIdle, .accountDisabled:
+        case .sessionUnknown, .firstSightKeyNotCurrent, .firstSightTokenTooOld, .firstSightTokenExpired,
+            .subjectMismatch, .subjectTokenBeforeEnd, .sessionEnded, .sessionExpired, .sessionIdle, .accountDisabled:
             11
         case .deviceBlocked: 12
         case .pinConflict: 13
@@ -53,6 +53,9 @@ extension ExchangeScenario {
         case .firstSightTokenTooOld:
             admitOnFirstSight()
             issuedAt = now.before(policy.maximumFirstSightAge).before(1)
+        case .firstSightTokenExpired:
+            admitOnFirstSight(requiringUnexpired: true)
+            expiresAt = now
         case .subjectMismatch: session?.subject = Subject(validated: "somebody-else")
         case .subjectTokenBeforeEnd: session?.iatAfter = issuedAt
         case .sessionEnded: session?.isEnded = true
@@ -87,8 +90,10 @@ extension ExchangeScenario {
     }
 
     /// The registry does not know the session, and the issuer's policy lets an exchange bring it in.
-    private mutating func admitOnFirstSight() {
+    private mutating func admitOnFirstSight(requiringUnexpired: Bool = false) {
         session = nil
-        policy = IssuerPolicy(issuer: issuer, profiles: policy.profiles, admitsOnFirstSight: true)
+        policy = IssuerPolicy(
+            issuer: issuer, profiles: policy.profiles, admitsOnFirstSight: true,
+            firstSightRequiresUnexpired: requiringUnexpired)
     }
 }

@@ -28,6 +28,7 @@ import Testing
         #expect(try SampleFile.read(slashed).identityProviders.first?.keySource == provider.keySource)
         #expect(provider.policy.profiles == [.deviceSecret, .deviceSecretTransitional])
         #expect(!provider.isDisabled && !provider.policy.admitsOnFirstSight)
+        #expect(!provider.policy.firstSightRequiresUnexpired)
     }
 
     @Test func everyKeyArrives() throws {
@@ -77,6 +78,7 @@ import Testing
                 legacy_id_token_type: true
                 admit_on_first_sight: true
                 first_sight_max_age: 1h
+                first_sight_requires_unexpired: true
                 enrolment: exchange
                 require_unexpired: true
                 subject_token_max_age: 12h
@@ -138,8 +140,8 @@ import Testing
                 == IssuerPolicy(
                     issuer: issuer, audienceAliases: ["api://default"], profiles: [.deviceSecret, .deviceID],
                     hashMode: .fullSHA256Hex, acceptsHyphenatedIDTokenType: true, admitsOnFirstSight: true,
-                    maximumFirstSightAge: .hours(1), requiresUnexpiredIDToken: true, maximumSubjectTokenAge: .hours(12),
-                    sessionLifetime: .days(400),
+                    maximumFirstSightAge: .hours(1), firstSightRequiresUnexpired: true, requiresUnexpiredIDToken: true,
+                    maximumSubjectTokenAge: .hours(12), sessionLifetime: .days(400),
                     enrolsByExchange: true, isDisabled: true))
         #expect(configuration.enrolledPolicy == nil, "it is disabled")
         #expect(

@@ -58,27 +58,42 @@ import Testing
     }
 
     @Test func firstSightNeedsThePolicyAndAYoungTokenByACurrentKey() throws {
-        func expect(_ refusal: ExchangeRefusal?, _ change: (inout ExchangeScenario) -> Void) throws {
+        func expect(
+            _ refusal: ExchangeRefusal?, requiringUnexpired: Bool = false, _ change: (inout ExchangeScenario) -> Void
+        ) throws {
             var scenario = try ExchangeScenario()
             scenario.policy = IssuerPolicy(
                 issuer: scenario.issuer, profiles: [.deviceID], admitsOnFirstSight: true,
-                maximumFirstSightAge: .hours(2), sessionLifetime: 77)
+                maximumFirstSightAge: .hours(2), firstSightRequiresUnexpired: requiringUnexpired, sessionLifetime: 77)
             change(&scenario)
             #expect(try scenario.checks.firstSightRefusal == refusal)
             #expect(try scenario.admission.firstSightLifetime == (refusal == nil ? 77 : nil))
         }
-        try expect(nil) { $0.expiresAt = $0.now.adding(1) }
-        try expect(.sessionUnknown) { $0.expiresAt = $0.now }
         try expect(.sessionUnknown) { $0.policy = IssuerPolicy(issuer: $0.issuer, profiles: [.deviceID]) }
         try expect(.firstSightKeyNotCurrent) { $0.isKeyCurrent = false }
         try expect(nil) { $0.issuedAt = $0.now.before(.hours(2)) }
         try expect(.firstSightTokenTooOld) { $0.issuedAt = $0.now.before(.hours(2)).before(1) }
         try expect(.firstSightTokenTooOld) { $0.issuedAt = UnixTime(seconds: .min) }
+        // An expired id_token is judged like any other, unless the policy says otherwise.
+        try expect(nil) { $0.expiresAt = $0.now }
+        try expect(.firstSightKeyNotCurrent) { ($0.expiresAt, $0.isKeyCurrent) = ($0.now, false) }
+        for (age, refusal) in [(7200, nil), (7201, ExchangeRefusal.firstSightTokenTooOld)]
+            as [(Int64, ExchangeRefusal?)]
+        {
+            try expect(refusal) { ($0.issuedAt, $0.expiresAt) = ($0.now.before(Seconds(age)), $0.now.before(3600)) }
+        }
+        try expect(nil, requiringUnexpired: true) { $0.expiresAt = $0.now.adding(1) }
+        try expect(.firstSightTokenExpired, requiringUnexpired: true) { $0.expiresAt = $0.now }
+        try expect(.firstSightTokenTooOld, requiringUnexpired: true) {
+            ($0.issuedAt, $0.expiresAt) = ($0.now.before(7201), $0.now)
+        }
     }
 
     /// An id_token that cannot create a session still works for a known session.
-    @Test func aKnownLoginNeedsNeitherACurrentKeyNorAYoungToken() async throws {
-        for refusal in [ExchangeRefusal.firstSightKeyNotCurrent, .firstSightTokenTooOld] {
+    @Test func aKnownLoginNeedsNoneOfThat() async throws {
+        for refusal in [
+            ExchangeRefusal.firstSightKeyNotCurrent, .firstSightTokenTooOld, .firstSightTokenExpired,
+        ] {
             var scenario = try ExchangeScenario()
             let session = scenario.session
             scenario.spoil(for: refusal)

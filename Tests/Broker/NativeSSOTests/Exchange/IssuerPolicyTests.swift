@@ -21,7 +21,8 @@ import Testing
     }
 
     @Test func isStrictByDefault() {
-        #expect(!policy.admitsOnFirstSight)
+        #expect(!policy.admitsOnFirstSight && policy.maximumFirstSightAge == .hours(24))
+        #expect(!policy.firstSightRequiresUnexpired && !policy.requiresUnexpiredIDToken)
         #expect(!policy.acceptsHyphenatedIDTokenType)
         #expect(policy.hashMode == .leftHalf)
         #expect(policy.maximumSubjectTokenAge == .days(90))

@@ -41,7 +41,7 @@ struct World: Sendable {
         RefreshScenario(after: scenario, grantID: grantID, generation: generation).rotation
     }
 
-    /// An exchange that may create its session.
+    /// An exchange that may create its session. Like every id_token here, its own has expired.
     func firstAdmission(
         sid: String, login: Login = Login(), tokenIssuedAt: UnixTime = UnixTime(seconds: Int64(time(nil)))
     ) throws -> Admission {
@@ -60,7 +60,7 @@ struct World: Sendable {
         asked.login = login
         asked.now = tokenIssuedAt
         asked.issuedAt = tokenIssuedAt
-        asked.expiresAt = tokenIssuedAt.adding(3600)
+        asked.expiresAt = tokenIssuedAt
         asked.policy = IssuerPolicy(
             issuer: asked.issuer, profiles: [.deviceID], admitsOnFirstSight: isFirstSight, sessionLifetime: .days(30))
         if !isPermitted { asked.deviceHash = "AAAAAAAAAAAAAAAAAAAAAA" }

@@ -95,8 +95,7 @@ extension Attack {
                 token.claims["auth_time"] = nil
                 return HTTPRequest.token(try fixture.form(token, device: login.device).parameters)
             }
-            // Only a token that is still good shows that the login is.
-            times("of an unknown login", .unusable("session_unknown"), ["exp": -1])
+            times("23 hours, of an unknown login", .granted, ["iat": -82_800, "exp": -79_200, "auth_time": nil])
         }
         Attack("K-16", "an id_token older than any login") {
             times("400 days", .unusable("subject_token_too_old"), ["iat": -400 * 86_400, "auth_time": nil])
@@ -104,6 +103,9 @@ extension Attack {
             times(
                 "25 hours, of an unknown login", .unusable("first_sight_token_too_old"),
                 ["iat": -90_000, "auth_time": nil])
+            times(
+                "25 hours, expired, of an unknown login", .unusable("first_sight_token_too_old"),
+                ["iat": -90_000, "exp": -86_400, "auth_time": nil])
         }
         Attack("K-17", "an id_token from the future") {
             times("10 s", .granted, ["iat": 10])

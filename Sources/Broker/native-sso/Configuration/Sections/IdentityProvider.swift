@@ -125,7 +125,10 @@ extension Configuration.IdentityProvider {
                 help: "Let the first exchange create a session that the broker does not know yet."),
             maximumFirstSightAge: section.duration(
                 "first_sight_max_age", default: .hours(24), in: Configuration.Sessions.subjectTokenAges,
-                help: "The greatest age of an id_token that creates a session at first sight."),
+                help: "The greatest age of an id_token that creates a session at first sight, also of an expired one."),
+            firstSightRequiresUnexpired: section.flag(
+                "first_sight_requires_unexpired", default: false,
+                help: "Let no expired id_token create a session at first sight."),
             requiresUnexpiredIDToken: section.flag(
                 "require_unexpired", default: false,
                 help: "Refuse expired id_tokens, also those that the broker issued at an enrolment."),
