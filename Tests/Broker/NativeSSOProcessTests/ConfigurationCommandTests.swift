@@ -134,6 +134,7 @@ struct ConfigurationCommandTests {
                 ["--development", "--database", database, "--keys", installation.file("keys")])
             #expect(plain.status == 0, "\(plain.errors)")
             #expect(plain.errors.contains("enrolment: exchange") && plain.errors.contains("no back-channel logout"))
+            #expect(plain.errors.contains("client add --self-exchange"))
             let text = try String(contentsOfFile: file, encoding: .utf8)
             #expect(text.contains("enrolment: exchange") && text.contains("algorithms: [ES256, RS256]"))
             let environment = ["NATIVE_SSO_DATABASE_PASSWORD_FILE": installation.file("database-password")]

@@ -141,7 +141,9 @@ struct ConfigInitCommand: AsyncParsableCommand {
         }
         let file = options.config.hasSameOctets(as: GlobalOptions.standardFile) ? "" : " --config \(options.config)"
         return remarks + [
-            "Next: native-sso\(file) config check; then migrate up, as the owner of the database, and key generate."
+            "Next: native-sso\(file) config check; then migrate up, as the owner of the database, and key generate.",
+            "Register the app that logs in with client add --self-exchange and group member add --role both: it exchanges "
+                + "right after the login, so that every app holds the broker's tokens.",
         ]
     }
 }

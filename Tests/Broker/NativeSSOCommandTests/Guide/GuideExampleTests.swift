@@ -88,6 +88,14 @@ import Testing
         }
     }
 
+    /// So that it holds the broker's tokens, like the other apps.
+    @Test(arguments: ["tutorial.md", "install.md", "apps-and-groups.md"])
+    func theAppThatLogsInMayExchangeItsLogin(page: String) {
+        let lines = Self.blocks(in: ["sh"]).filter { $0.page == page }.flatMap { Self.commandLines(of: $0.text) }
+        #expect(lines.contains { $0.contains("app-one") && $0.contains("--self-exchange") })
+        #expect(lines.contains(["group", "member", "add", "vendor", "app-one", "--role", "both"]))
+    }
+
     /// The arguments of every command `native-sso`, of `native-sso-admin`, and of the shell function `owner` that stands
     /// for it.
     private static func commandLines(of text: String) -> [[String]] {
