@@ -253,9 +253,11 @@ struct DoctorTests {
             found.expect("identity_provider.algorithms", "failed")
             found.expect("identity_provider.keys", "failed", "none of them for RS256")
             found.expect("identity_provider.claims", "warning", "its id_tokens lack sid, ds_hash")
+            found.expect("configuration", "warning", "none of them begins sessions")
 
             says(#""id_token_signing_alg_values_supported":["RS256","ES256"],"claims_supported":["sid","ds_hash"]"#)
-            let more = try await doctor(installation, config: file)
+            let more = try await doctor(installation, ["NATIVE_SSO_SESSIONS_IDLE": "1m"], config: file)
+            more.expect("configuration", "warning", "tokens.access: is longer than sessions.idle, 1m")
             more.expect("identity_provider.algorithms", "warning")
             more.expect("identity_provider.claims", "ok")
 

@@ -63,7 +63,7 @@ struct Configuration: Sendable {
         database = root.database()
         keys = root.keys()
         let sessions = root.sessions()
-        tokens = root.tokens()
+        tokens = root.tokens(of: sessions)
         let dpop = root.section(
             "dpop", help: "What DPoP proofs must contain. Each client's registration says whether it sends proofs."
         ) { DPoP(reading: $0, issuer: given) }

@@ -17,9 +17,10 @@ extension Section {
         section("sessions", help: "How long a login may be used.") { Configuration.Sessions(reading: $0) }
     }
 
-    func tokens() -> Configuration.Tokens {
+    /// - Parameter sessions: With these, the lifetimes are compared.
+    func tokens(of sessions: Configuration.Sessions? = nil) -> Configuration.Tokens {
         section("tokens", help: "Lifetimes of what the broker issues. A client may have lifetimes of its own.") {
-            Configuration.Tokens(reading: $0)
+            Configuration.Tokens(reading: $0, of: sessions)
         }
     }
 

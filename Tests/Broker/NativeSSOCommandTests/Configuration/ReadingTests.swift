@@ -112,6 +112,30 @@ import Testing
         #expect(try SampleFile.warnings(SampleFile.adding("development: true")).isEmpty)
     }
 
+    /// No exchange succeeds then, unless something registers the sessions.
+    @Test(arguments: [
+        ("", true), ("    admit_on_first_sight: true", false), ("    enrolment: exchange", false),
+        ("    code_relay: {}", false), (other("subject_prefix: b, admit_on_first_sight: true"), false),
+        (other("subject_prefix: b, admit_on_first_sight: true, disabled: true"), true),
+        (other("subject_prefix: b, enrolment: exchange, disabled: true"), true),
+        // They have a warning of their own.
+        ("    disabled: true", false),
+    ])
+    func aConfigurationInWhichNoSessionBegins(lines: String, isDoubtful: Bool) throws {
+        let warnings = try SampleFile.allWarnings(SampleFile.adding(lines))
+        #expect(warnings.contains(SampleFile.beginsNoSession) == isDoubtful, "\(warnings)")
+    }
+
+    @Test(arguments: [
+        ("sessions: { idle: 1h }\ntokens: { access: 1h }", false),
+        ("sessions: { idle: 1h }\ntokens: { access: 61m }", true),
+        ("development: true\nsessions: { idle: 5m }", false), ("development: true\nsessions: { idle: 299s }", true),
+    ])
+    func anAccessTokenThatOutlivesAnIdleSession(lines: String, isDoubtful: Bool) throws {
+        let warnings = try SampleFile.warnings(SampleFile.adding(lines))
+        #expect(warnings.contains { $0.contains("tokens.access: is longer") } == isDoubtful, "\(warnings)")
+    }
+
     @Test func limitsByAddressHoldBehindANamedProxy() throws {
         let limits = "limits: { address: 1/1m, network: 2/1m, client_failures: 3/1m }"
         let proxied = "public: { trusted_proxies: [127.0.0.1] }\n\(limits)"

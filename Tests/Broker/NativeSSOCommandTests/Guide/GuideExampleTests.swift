@@ -51,9 +51,14 @@ import Testing
         let isWhole = yaml.contains(/(?m)^issuer:/)
         let names = Set(Self.sections(of: yaml).map(\.name))
         // Limits by address need `public.trusted_proxies`.
-        let sample = SampleFile.adding("public: { trusted_proxies: [127.0.0.1] }")
+        let sample = SampleFile.adding("    admit_on_first_sight: true\npublic: { trusted_proxies: [127.0.0.1] }")
         let others = isWhole ? [] : Self.sections(of: sample).filter { !names.contains($0.name) }
-        #expect(SampleFile.problems(others.map(\.text).joined() + yaml) == [], "\(block.page)")
+        let text = others.map(\.text).joined() + yaml
+        #expect(SampleFile.problems(text) == [], "\(block.page)")
+        let doubts = try SampleFile.allWarnings(text).filter {
+            $0.contains("begins sessions") || $0.contains("is longer than sessions.idle")
+        }
+        #expect(doubts == [], "\(block.page)")
     }
 
     /// The top-level keys of a file, each with the lines that belong to it.

@@ -236,11 +236,27 @@ extension Configuration.IdentityProvider {
         let sound = providers.compactMap(\.self)
         if providers.isEmpty {
             root.report("identity_providers", "must list at least one identity provider")
-        } else if sound.count == providers.count, sound.allSatisfy(\.isDisabled) {
-            root.warn("identity_providers", "all of them are disabled: every exchange will be refused")
+        } else if sound.count == providers.count {
+            warn(about: sound, root)
         }
         let named = sound.filter { !$0.issuer.string.isEmpty }
         return (sound, SubjectPrefixes(of: named, areAll: named.count == providers.count, root))
+    }
+}
+
+extension Configuration.IdentityProvider {
+    /// Warns if no app can use any of their logins.
+    private static func warn(about providers: [Self], _ root: Section) {
+        let enabled = providers.filter { !$0.isDisabled }
+        if enabled.isEmpty {
+            root.warn("identity_providers", "all of them are disabled: every exchange will be refused")
+        } else if enabled.enrolling.isEmpty, !enabled.contains(where: \.policy.admitsOnFirstSight) {
+            root.warn(
+                "identity_providers",
+                "none of them begins sessions; write admit_on_first_sight: true (for Native SSO), enrolment: exchange or "
+                    + "code_relay: {}, unless native-sso session register or the SQL function register_session makes every "
+                    + "session")
+        }
     }
 }
 

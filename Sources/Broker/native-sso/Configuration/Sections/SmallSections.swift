@@ -182,7 +182,8 @@ extension Configuration {
         let refreshGrace: Seconds
         let unboundRefreshGrace: Seconds
 
-        init(reading section: Section) {
+        /// - Parameter sessions: `nil`: nothing is compared with them.
+        init(reading section: Section, of sessions: Sessions?) {
             access = section.duration(
                 "access", default: .minutes(5), in: 10 ... .hours(24),
                 help: "Of an access token. An access token outlives the end of its session by at most this.")
@@ -193,6 +194,12 @@ extension Configuration {
             unboundRefreshGrace = section.duration(
                 "unbound_refresh_grace", default: 10, in: 0 ... .minutes(5),
                 help: "The same for public clients without DPoP.")
+            if let sessions, access > sessions.idle {
+                section.warn(
+                    "access",
+                    "is longer than sessions.idle, \(DurationText.format(sessions.idle)): an access token outlives its idle "
+                        + "session, and the refresh that follows is refused")
+            }
             for (key, value) in [("refresh_grace", refreshGrace), ("unbound_refresh_grace", unboundRefreshGrace)]
             where value == 0 {
                 section.warn(
