@@ -80,10 +80,11 @@ struct ProviderKeyArchiveTests {
             let unseen = try Login(installation, sid: "sid-unseen")
             #expect(try await broker.token(unseen.exchange(by: "app2")).status == 400)
 
+            // A thumbprint may begin with a hyphen.
             for kid in ["new/1", Base64URL.encode(try installation.identityProviderKey.publicKey.thumbprint)] {
-                let plan = try await installation.command("idp-key", "revoke", kid)
+                let plan = try await installation.command("idp-key", "revoke", "--", kid)
                 #expect(plan.contains("at most those with ") && plan.contains(" of 1 user"), "\(plan)")
-                try await installation.command("idp-key", "revoke", kid, "--execute", "--reason", "stolen")
+                try await installation.command("idp-key", "revoke", "--execute", "--reason", "stolen", "--", kid)
             }
             for login in [login, old] {
                 try await broker.wait { try await $0.token(login.exchange(by: "app2")).status == 400 }
