@@ -114,8 +114,13 @@ extension ExchangeScenario {
         if randomness.oneIn(4), login.authenticatedAt != nil {
             login = Login(authenticatedAt: Self.farFuture, contextClass: login.contextClass, methods: login.methods)
         }
-        if randomness.oneIn(4) { row.iatAfter = [issuedAt.before(1), issuedAt].randomElement(using: &randomness) }
-        if randomness.oneIn(4), let authenticatedAt = login.authenticatedAt {
+        // A session that begins under the name cannot satisfy a limit that is further ahead than the registry keeps its instants.
+        let goesOn = !row.isEnded && row.expiresIn > .minutes(1) && row.lastUsed.count < idle.count - 60
+        func mayLimit(_ instant: UnixTime) -> Bool { goesOn || instant < Self.farFuture }
+        if randomness.oneIn(4), mayLimit(issuedAt) {
+            row.iatAfter = [issuedAt.before(1), issuedAt].randomElement(using: &randomness)
+        }
+        if randomness.oneIn(4), let authenticatedAt = login.authenticatedAt, mayLimit(authenticatedAt) {
             row.authTimeAfter = [authenticatedAt.before(1), authenticatedAt].randomElement(using: &randomness)
         }
         if randomness.oneIn(3) { row.login = Login() }
