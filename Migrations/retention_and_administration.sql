@@ -238,6 +238,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enab
 DECLARE
     v_number bigint;
     v_last timestamptz;
+    v_now timestamptz;
 BEGIN
     UPDATE broker_count c SET number = c.number + 1, counted_at = now() WHERE c.broker_id = p_broker AND c.number >= p_known
     RETURNING c.number INTO v_number;
@@ -249,10 +250,12 @@ BEGIN
     IF v_number IS NOT NULL AND p_serves THEN
         SELECT c.counted_at INTO v_last FROM service_count c WHERE c.only_row FOR UPDATE SKIP LOCKED;
         IF FOUND THEN
-            IF isfinite(v_last) AND v_last < now() - interval '6 seconds' THEN
-                INSERT INTO service_gap VALUES (v_last, now());
+            -- Under the lock, so that no later count is followed by an earlier one.
+            v_now := clock_timestamp();
+            IF isfinite(v_last) AND v_last < v_now - interval '6 seconds' THEN
+                INSERT INTO service_gap VALUES (v_last, v_now);
             END IF;
-            UPDATE service_count c SET counted_at = now() WHERE c.only_row;
+            UPDATE service_count c SET counted_at = v_now WHERE c.only_row;
         END IF;
     END IF;
     RETURN v_number;

@@ -444,6 +444,7 @@ CREATE FUNCTION native_sso.count_broker(p_broker uuid, p_known bigint, p_serves 
 DECLARE
     v_number bigint;
     v_last timestamptz;
+    v_now timestamptz;
 BEGIN
     UPDATE broker_count c SET number = c.number + 1, counted_at = now() WHERE c.broker_id = p_broker AND c.number >= p_known
     RETURNING c.number INTO v_number;
@@ -455,10 +456,12 @@ BEGIN
     IF v_number IS NOT NULL AND p_serves THEN
         SELECT c.counted_at INTO v_last FROM service_count c WHERE c.only_row FOR UPDATE SKIP LOCKED;
         IF FOUND THEN
-            IF isfinite(v_last) AND v_last < now() - interval '6 seconds' THEN
-                INSERT INTO service_gap VALUES (v_last, now());
+            -- Under the lock, so that no later count is followed by an earlier one.
+            v_now := clock_timestamp();
+            IF isfinite(v_last) AND v_last < v_now - interval '6 seconds' THEN
+                INSERT INTO service_gap VALUES (v_last, v_now);
             END IF;
-            UPDATE service_count c SET counted_at = now() WHERE c.only_row;
+            UPDATE service_count c SET counted_at = v_now WHERE c.only_row;
         END IF;
     END IF;
     RETURN v_number;
@@ -1614,14 +1617,17 @@ DECLARE
     v_until timestamptz := v_end;
     v_gap service_gap;
 BEGIN
+    -- The next gap begins at the newest count. So a count from before the end of the grace period proves nothing yet.
     FOR v_gap IN SELECT * FROM service_gap g WHERE g.ended_at > p_rotated_at ORDER BY g.began_at LOOP
         EXIT WHEN v_gap.began_at >= v_until;
         v_until := greatest(v_until, v_gap.ended_at + interval '2 minutes');
     END LOOP;
+    v_until := least(v_until, v_end + interval '24 hours');
     RETURN CASE
-        WHEN p_now < least(v_until, v_end + interval '24 hours') THEN 'extended'
+        WHEN p_now < v_until THEN 'extended'
         WHEN EXISTS (
-            SELECT FROM service_count c WHERE c.only_row AND c.counted_at >= clock_timestamp() - interval '6 seconds')
+            SELECT FROM service_count c
+            WHERE c.only_row AND c.counted_at >= greatest(v_until, clock_timestamp() - interval '6 seconds'))
         THEN 'refresh_token_late'
         ELSE 'unsure' END;
 END
@@ -3246,7 +3252,7 @@ CREATE TABLE native_sso.service_count (
 )
 WITH (fillfactor='50');
 
-COMMENT ON TABLE native_sso.service_count IS 'When any broker last counted while it could answer requests. The service role cannot read or set it.';
+COMMENT ON TABLE native_sso.service_count IS 'When any broker last counted while it could answer requests. The service role only calls count_broker: with the services password one can hide a gap, or make one.';
 
 COMMENT ON COLUMN native_sso.service_count.only_row IS 'There is one row.';
 

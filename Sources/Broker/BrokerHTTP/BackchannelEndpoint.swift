@@ -102,6 +102,7 @@ extension BackchannelEndpoint: Responder {
         } catch {
             throw TokenError(error) { .revocation($0) }
         }
+        if ended.sessions == 0, ended.grants == 0, let outage = certainty.database() { throw .outage(outage) }
         metrics.ended(ended)
         return Array("{}".utf8)
     }

@@ -44,7 +44,7 @@ extension KeyRing {
                 if case .failure(.unknownKey) = found,
                     keys.unknownUses.contains(.accessToken) || keys.problems.contains(where: { $0.use == .accessToken })
                 {
-                    throw .outage(Outage(.keyModule, "a signing key could not be loaded"))
+                    throw .outage(Outage(.keyModule, "a signing key could not be loaded", isUndecided: true))
                 }
                 return found
             }
@@ -91,7 +91,9 @@ extension KeyRing: RefreshTokenAuthenticator {
                 if let key = try refreshTokenKey(keyID) { return try await .hmac(message, under: key) }
                 guard try !loaded().unknownUses.contains(.refreshToken) else {
                     throw .outage(
-                        Outage(.keyModule, "a refresh-token key is of a kind that this version does not know"))
+                        Outage(
+                            .keyModule, "a refresh-token key is of a kind that this version does not know",
+                            isUndecided: true))
                 }
                 return nil
             }

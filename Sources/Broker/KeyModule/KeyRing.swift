@@ -75,10 +75,12 @@ package final class KeyRing: Sendable {
         "to let it sign: native-sso key resume --execute --reason REASON -- \(kid)"
     }
 
-    /// Whether every active key can be used now.
+    /// Whether some app can get tokens now: a signing key is neither suspended nor known to fail, and so is the key for new refresh
+    /// tokens.
     package var canIssue: Bool {
-        guard let keys = current else { return false }
-        return keys.missing.isEmpty && suspendedKIDs.isEmpty && !keys.hasFailedSigner
+        guard let keys = current, keys.missing.isEmpty, let refreshTokenKID = keys.refreshTokenKID else { return false }
+        let suspended = suspendedKIDs
+        return keys.canSign(without: suspended) && !suspended.contains(refreshTokenKID)
     }
 
     /// Whether all active and published keys of the registry were ever loaded at the same time.
@@ -121,7 +123,7 @@ package final class KeyRing: Sendable {
     func readAgain() async throws(PortError) {
         try await reading.withLock { $0 }?()
         guard !behind.load(ordering: .relaxed) else {
-            throw .outage(Outage(.keyModule, "the newest keys could not be loaded"))
+            throw .outage(Outage(.keyModule, "the newest keys could not be loaded", isUndecided: true))
         }
     }
 }
@@ -231,8 +233,10 @@ package final class KeySet: Sendable {
 
     func signer(_ algorithm: KeyAlgorithm) -> TokenSigning? { signers.first { $0.algorithm == algorithm } }
 
-    /// Whether it is known of a signing key that it cannot sign now.
-    var hasFailedSigner: Bool { signers.contains { $0.failure != nil } }
+    /// Whether a signing key is left that is not known to fail.
+    func canSign(without suspended: Set<String>) -> Bool {
+        signers.contains { $0.failure == nil && !suspended.contains($0.kid) }
+    }
 
     func verificationKey(for header: JOSEHeader) -> Result<JSONWebKey, JWSError> {
         Result { () throws(JWSError) in

@@ -8,6 +8,8 @@ package final class SharedReads<Answer: Sendable>: Sendable {
     package enum Refusal: Error {
         /// Too many wait already.
         case crowded
+        /// The read takes longer than the caller waits.
+        case slow
         /// The rate leaves no room before this time has passed.
         case noRoom(for: Duration)
     }
@@ -51,8 +53,12 @@ package final class SharedReads<Answer: Sendable>: Sendable {
     package var waiting: Int { state.withLock { $0.waiting } }
 
     /// The answer of a read that began after this call.
-    /// - Parameter body: One read. All callers give the same.
-    package func read(_ body: @escaping @Sendable () async -> Answer) async throws(Refusal) -> Answer {
+    /// - Parameters:
+    ///   - limit: How long the caller waits; `nil`: until the read has ended.
+    ///   - body: One read. All callers give the same.
+    package func read(
+        within limit: Duration? = nil, _ body: @escaping @Sendable () async -> Answer
+    ) async throws(Refusal) -> Answer {
         let task = try state.withLock { state throws(Refusal) -> Task<Answer, Never> in
             guard state.waiting < Self.longestQueue else { throw .crowded }
             let task: Task<Answer, Never>
@@ -60,8 +66,25 @@ package final class SharedReads<Answer: Sendable>: Sendable {
             state.waiting += 1
             return task
         }
-        let answer = await task.value
+        let (answers, given) = AsyncStream.makeStream(of: Answer.self)
+        Task {
+            given.yield(await task.value)
+            given.finish()
+        }
+        let timer = limit.map { limit in
+            Task {
+                try await sleep(limit)
+                given.finish()
+            }
+        }
+        var answer: Answer?
+        for await first in answers {
+            answer = first
+            break
+        }
+        timer?.cancel()
         state.withLock { $0.waiting -= 1 }
+        guard let answer else { throw .slow }
         return answer
     }
 
@@ -89,10 +112,12 @@ extension Outage {
     package init<Answer>(_ component: Component, _ refusal: SharedReads<Answer>.Refusal, unknown what: String) {
         switch refusal {
         case .crowded: self.init(component, "\(what) is not known yet, and too many wait for it", isUndecided: true)
+        case .slow: self.init(component, "\(what) is not known yet, and the look takes too long", isUndecided: true)
         case .noRoom(let wait):
             self.init(
                 component, "\(what) is not known yet, and was looked for too often", isUndecided: true,
-                retryAfter: Seconds(wait.components.seconds + 1))
+                // Another read may bring the key sooner, and a kept answer to a code does not wait for ever.
+                retryAfter: Seconds(min(wait.components.seconds + 1, 10)))
         }
     }
 }

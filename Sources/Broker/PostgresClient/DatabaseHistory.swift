@@ -104,7 +104,7 @@ package final class DatabaseHistory: Sendable {
     /// - Returns: What the broker remembers now; `nil`: the database lacks what it knew, and each connection is judged
     ///   anew.
     package func count(
-        in database: any StatementExecutor, serves: Bool = true
+        in database: any StatementExecutor, serves: Bool
     ) async throws(PostgresError) -> Memory? {
         let (parameters, acceptances) = next
         if let number = try await database.query(counting, parameters + [.bool(serves)]).first?.optionalInt64(0) {

@@ -9,7 +9,7 @@ import Synchronization
 /// ``longestAge``. Before the first load, and when the copy is older, a look-up is an outage, not an unknown client. So
 /// is a look-up that needs a row that this version cannot read.
 package final class RegistrySnapshot: ClientDirectory {
-    private struct Contents {
+    private struct Contents: Sendable {
         let clients: NamedRows<ClientID, Client>
         let secrets: NamedRows<ClientID, RegisteredSecret>
         let keys: NamedRows<ClientID, RegisteredClientKey>
@@ -25,7 +25,13 @@ package final class RegistrySnapshot: ClientDirectory {
     /// How old a copy may be that answers. An operator's change reaches every broker that answers within this time.
     package static let longestAge: Duration = .seconds(60)
 
-    private let contents = Mutex<Contents?>(nil)
+    /// A look-up takes a reference, and copies nothing.
+    private final class Copy: Sendable {
+        let contents: Contents
+        init(_ contents: Contents) { self.contents = contents }
+    }
+
+    private let copy = Mutex<Copy?>(nil)
     private let database: any StatementExecutor
     /// Since the start. Monotonic: the wall clock could be set back.
     private let elapsed: @Sendable () -> Duration
@@ -38,41 +44,43 @@ package final class RegistrySnapshot: ClientDirectory {
         elapsed = { start.duration(to: clock.now) }
     }
 
-    package func client(_ id: ClientID) throws(PortError) -> Client? { try loaded().clients.of(id).first }
+    package func client(_ id: ClientID) throws(PortError) -> Client? { try loaded().contents.clients.of(id).first }
 
     package func credentials(of id: ClientID) throws(PortError) -> ClientCredentials {
         let copy = try loaded()
         return ClientCredentials(
-            secrets: try copy.secrets.of(id).map(\.digest), keys: try copy.keys.of(id).map(\.key))
+            secrets: try copy.contents.secrets.of(id).map(\.digest), keys: try copy.contents.keys.of(id).map(\.key))
     }
 
     /// Of the last copy, whatever its age, without the clients that cannot be read.
-    package var allowedScopes: Scope { get throws(PortError) { try last().allowedScopes } }
+    package var allowedScopes: Scope { get throws(PortError) { try last().contents.allowedScopes } }
 
-    package func providers(of id: ClientID) throws(PortError) -> Set<Issuer> { Set(try loaded().providers.of(id)) }
+    package func providers(of id: ClientID) throws(PortError) -> Set<Issuer> {
+        Set(try loaded().contents.providers.of(id))
+    }
 
     package var suspendedProviders: Set<Issuer> {
-        get throws(PortError) { try loaded().suspendedProviders.get() }
+        get throws(PortError) { try loaded().contents.suspendedProviders.get() }
     }
 
     package var scopesRequiringConsent: Scope {
-        get throws(PortError) { try loaded().scopesRequiringConsent.get() }
+        get throws(PortError) { try loaded().contents.scopesRequiringConsent.get() }
     }
 
     /// Whether the copy answers.
     package var isUsable: Bool { isLoaded && age <= Self.longestAge }
 
     /// Whether a load has ever succeeded.
-    package var isLoaded: Bool { contents.withLock { $0 != nil } }
+    package var isLoaded: Bool { copy.withLock { $0 != nil } }
 
     /// The time since the last good load began, or since the start if there was none.
-    package var age: Duration { elapsed() - (contents.withLock { $0?.readAt } ?? .zero) }
+    package var age: Duration { elapsed() - (copy.withLock { $0?.contents.readAt } ?? .zero) }
 
     /// The rows that cannot be read: table, name and column. For the log.
-    package var unreadableRows: [String] { contents.withLock { $0?.unreadableRows } ?? [] }
+    package var unreadableRows: [String] { copy.withLock { $0?.contents.unreadableRows } ?? [] }
 
     /// The suspended identity providers of the last copy, whatever its age. For the metrics.
-    package var lastSuspendedProviders: Set<Issuer> { (try? last().suspendedProviders.get()) ?? [] }
+    package var lastSuspendedProviders: Set<Issuer> { (try? last().contents.suspendedProviders.get()) ?? [] }
 
     /// Reads everything again and replaces the copy atomically. A row that cannot be read does not keep back the others.
     package func reload() async throws(PortError) {
@@ -101,19 +109,19 @@ package final class RegistrySnapshot: ClientDirectory {
             suspendedProviders: Result { () throws(PortError) in Set(try suspended.names()) },
             scopesRequiringConsent: Result { () throws(PortError) in Scope(try consent.names()) },
             unreadableRows: defects.joined().sorted(), readAt: readAt)
-        contents.withLock { $0 = fresh }
+        copy.withLock { $0 = Copy(fresh) }
     }
 
-    private func last() throws(PortError) -> Contents {
-        guard let contents = contents.withLock({ $0 }) else {
+    private func last() throws(PortError) -> Copy {
+        guard let copy = copy.withLock({ $0 }) else {
             throw .outage(Outage(.database, "clients were never loaded"))
         }
-        return contents
+        return copy
     }
 
-    private func loaded() throws(PortError) -> Contents {
+    private func loaded() throws(PortError) -> Copy {
         let copy = try last()
-        guard elapsed() - copy.readAt <= Self.longestAge else {
+        guard elapsed() - copy.contents.readAt <= Self.longestAge else {
             throw .outage(Outage(.database, "the copy of the registry is too old"))
         }
         return copy

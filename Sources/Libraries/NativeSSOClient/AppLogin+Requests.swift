@@ -23,8 +23,8 @@ extension AppLogin {
     /// Sends a request as ``send(_:)`` does. If there is no token without the user, it opens the browser for a login and
     /// sends the request once more.
     ///
-    /// It starts one login by itself. If that login does not help, later calls throw and open no browser, until a call
-    /// has succeeded. When the user asks, call ``logIn(prompt:meeting:in:)``, with `prompt: "login"`: otherwise the IdP's
+    /// It starts one login by itself, for all calls at that time. If that login does not help, later calls throw and open no
+    /// browser, until a call has succeeded. When the user asks, call ``logIn(prompt:meeting:in:)``, with `prompt: "login"`: otherwise the IdP's
     /// session may answer with the login that the broker refuses.
     /// - Parameters:
     ///   - request: As for ``send(_:)``.
@@ -32,19 +32,39 @@ extension AppLogin {
     /// - Returns: The API's response, whatever its status.
     /// - Throws: ``ClientError``, of the request or of the login.
     public func send(
-        _ request: TransportRequest, loggingInWith browser: Browser
+        _ request: TransportRequest, loggingInWith browser: @escaping Browser
     ) async throws(ClientError) -> TransportResponse {
-        let response: TransportResponse
+        let hadLogin = ownLogin?.isOver == true
+        var response: TransportResponse
         do throws(ClientError) {
             response = try await send(request)
+            if hadLogin { ownLogin = nil }
         } catch {
-            guard !hasStartedLogin, let demand = error.remedy(after: .exchange).login else { throw error }
-            hasStartedLogin = true
-            try await logIn(meeting: demand, in: browser)
+            guard !hadLogin, let demand = error.remedy(after: .exchange).login else { throw error }
+            // Another call may have opened the browser meanwhile: its login helps this one, too.
+            let login = ownLogin ?? startLogin(meeting: demand, in: browser)
+            try await login.task.value.get()
             response = try await send(request)
+            ownLogin = nil
         }
-        hasStartedLogin = false
         return response
+    }
+
+    private func startLogin(meeting demand: LoginDemand, in browser: @escaping Browser) -> OwnLogin {
+        let login = OwnLogin(
+            task: Task {
+                let result: Result<Void, ClientError>
+                do throws(ClientError) {
+                    _ = try await logIn(meeting: demand, in: browser)
+                    result = .success(())
+                } catch {
+                    result = .failure(error)
+                }
+                ownLogin?.isOver = true
+                return result
+            })
+        ownLogin = login
+        return login
     }
 
     private func send(

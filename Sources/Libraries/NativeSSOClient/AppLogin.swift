@@ -87,8 +87,13 @@ public actor AppLogin {
     private var loadedTokens: AppTokens?
     /// Of the APIs that ``send(_:)`` calls, by origin.
     private var loadedProofs: [String: ServerProofs] = [:]
-    /// Whether ``send(_:loggingInWith:)`` has started a login since its last success.
-    var hasStartedLogin = false
+    /// The login that ``send(_:loggingInWith:)`` has started by itself, until a request that began after it has succeeded.
+    var ownLogin: OwnLogin?
+
+    struct OwnLogin {
+        let task: Task<Result<Void, ClientError>, Never>
+        var isOver = false
+    }
 
     /// - Parameters:
     ///   - configuration: What the app must know.

@@ -256,6 +256,21 @@ struct KeyRingTests {
         #expect(try ring.algorithm(.edDSA) == .edDSA)
     }
 
+    @Test func `tokens can be issued while one signing key and the key of refresh tokens are left`() async throws {
+        #expect(!ring.canIssue)
+        let records = try await provider.completeSet()
+        let other = KeyRecord.of(try provider.generateSigningKey(.edDSA, modulusBits: 0), .accessToken)
+        let next = KeyRecord.of(try provider.generateSigningKey(.es256, modulusBits: 0), .accessToken, .published)
+        #expect(ring.adopt(await KeySet(records + [other, next], from: provider)))
+        for (suspended, canIssue) in [
+            ([], true), ([records[0].kid], true), ([next.kid], true), ([records[0].kid, other.kid], false),
+            ([records[1].kid], false),
+        ] as [(Set<String>, Bool)] {
+            ring.suspendedKIDs = suspended
+            #expect(ring.canIssue == canIssue, "\(suspended)")
+        }
+    }
+
     // MARK: Quota
 
     @Test func `a key that has made its quota begins nothing more, finishes what was begun, and others go on`()

@@ -90,12 +90,12 @@ import Testing
         let events = Events()
         let executor = engine.start(try cluster.configuration(), history: history) { events.append($0) }
         try await executor.waitUntilConnected(within: .seconds(20))
-        #expect(try await history.count(in: executor)?.number == 1)
+        #expect(try await history.count(in: executor, serves: true)?.number == 1)
         try await cluster.kill9()
         try copy("\(cluster.directory)/data", to: "\(cluster.directory)/backup")
         try await cluster.restart()
         try await executor.waitUntilConnected(within: .seconds(20))
-        #expect(try await history.count(in: executor)?.number == history.memory.number)
+        #expect(try await history.count(in: executor, serves: true)?.number == history.memory.number)
         try await cluster.kill9()
         try FileManager.default.removeItem(atPath: "\(cluster.directory)/data")
         try copy("\(cluster.directory)/backup", to: "\(cluster.directory)/data")
@@ -116,7 +116,7 @@ import Testing
         // and the database that was given up has a higher number, and no acceptance.
         for (rows, right) in [("(0, 5)", 100), ("(NULL, 5)", 200)] {
             try await cluster.psql("DELETE FROM count; INSERT INTO count VALUES \(rows)")
-            #expect(try await history.count(in: executor) == nil)
+            #expect(try await history.count(in: executor, serves: true) == nil)
             let later = await failure { () throws(PostgresError) in _ = try await executor.query(Statement("SELECT 1"))
             }
             #expect(later == .unavailable(.databaseWentBackwards), "\(rows)")

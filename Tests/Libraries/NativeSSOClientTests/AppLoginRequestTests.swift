@@ -67,6 +67,16 @@ import Testing
         #expect(await site.addresses.count == 3)
     }
 
+    @Test func callsAtTheSameTimeShareOneLogin() async throws {
+        let (app, request) = (phone.app { $0.sharing = .codeEnrolment }, TransportRequest(Site.api))
+        let statuses = try await withThrowingTaskGroup { [site] group in
+            for _ in 1...5 { group.addTask { try await app.send(request, loggingInWith: site.browser).status } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses == [200, 200, 200, 200, 200])
+        #expect(await site.addresses.count == 1)
+    }
+
     @Test func anOutageStartsNoLogin() async throws {
         let app = phone.app()
         try await app.logIn(in: site.browser)

@@ -29,7 +29,7 @@ func logIn(_ app: AppLogin, _ browser: AppLogin.Browser) async throws(ClientErro
     return login.claims.name ?? login.claims.user.subject
 }
 
-func orders(_ app: AppLogin, _ browser: AppLogin.Browser) async throws(ClientError) -> [UInt8] {
+func orders(_ app: AppLogin, _ browser: @escaping AppLogin.Browser) async throws(ClientError) -> [UInt8] {
     try await app.send(TransportRequest("https://api.example.com/orders"), loggingInWith: browser).body
 }
 

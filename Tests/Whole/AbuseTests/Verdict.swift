@@ -38,12 +38,11 @@ enum Verdict: Sendable {
         return !Self.noise.contains(reason)
     }
 
-    /// Whether the request may also be answered "not known yet": its token has no `kid`, or one that the identity provider does not
-    /// have, and many such came before it.
+    /// Whether the request may also be answered "not known yet": its token has a `kid` that the identity provider does not have, and
+    /// many such came before it.
     var mayBeUndecided: Bool {
         guard case .refused(_, _, let reason) = self else { return false }
-        return reason == "subject_token_bad_signature"
-            || ["subject", "logout", "event"].contains { reason == "\($0)_token_unknown_key" }
+        return ["subject", "logout", "event"].contains { reason == "\($0)_token_unknown_key" }
     }
 
     /// Whether the message's framing is wrong.

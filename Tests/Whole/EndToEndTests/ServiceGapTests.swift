@@ -92,7 +92,7 @@ struct ServiceGapTests {
             }
             try await Task.sleep(for: .milliseconds(500))
         }
-        #expect(answers > seconds)
+        #expect(answers >= apps.count)
         if seconds > 30 {
             brokers[0].process.signal(SIGKILL)
             _ = await brokers[0].process.exitStatus

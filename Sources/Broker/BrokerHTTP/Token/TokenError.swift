@@ -35,9 +35,13 @@ extension GrantError where Refusal == BrokerHTTP.Refusal {
         }
     }
 
-    /// Whether the refusal revoked a grant. The database has confirmed that.
+    /// Whether the refusal rests on what was written for it, and confirmed: a revoked grant, or the end of a relayed code.
     var hasWritten: Bool {
-        if case .refused(.refresh(let reason)) = self { reason.revokesGrant } else { false }
+        switch self {
+        case .refused(.refresh(let reason)): reason.revokesGrant
+        case .refused(.code(.provider)), .refused(.code(.unusable)), .refused(.code(.idToken)): true
+        default: false
+        }
     }
 
     /// Whether the answer is one of those that many reasons share, most of which depend on state.

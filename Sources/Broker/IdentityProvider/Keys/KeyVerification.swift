@@ -56,7 +56,12 @@ extension ProviderKeys {
     ) async throws(IDTokenVerificationError) -> Verified {
         var isNew = false
         if case .unknown = miss {
-            do throws(SharedReads<Void>.Refusal) { try await fetch() } catch {
+            do throws(SharedReads<Void>.Refusal) {
+                try await fetch()
+            } catch {
+                // A fetch that began before may bring the key all the same.
+                await fetchInFlight()
+                if case .verified(let verified) = try find(token, with: admissible) { return verified }
                 throw .outage(Outage(.identityProvider, error, unknown: "a key of \(issuer)"))
             }
             isNew = true
@@ -72,7 +77,7 @@ extension ProviderKeys {
             return try await verify(token, with: admissible, after: .unknown(defect))
         // If the issuer is unreachable, the key may still exist there: an outage, not a refusal.
         case .unexplained(.unknown(let defect)), .unexplained(.known(let defect)):
-            guard newer.failure == nil else { throw .outage(outage(newer)) }
+            guard newer.failure == nil else { throw .outage(outage(newer, isUndecided: true)) }
             throw .refused(defect)
         case .unexplained(.noKeySet): throw .outage(outage(newer))
         }
@@ -118,9 +123,10 @@ extension ProviderKeys {
         return life.wasLive(at: UnixTime(seconds: issuedAt), tolerance: lifeTolerance)
     }
 
-    private func outage(_ snapshot: KeySnapshot) -> Outage {
+    /// - Parameter isUndecided: Whether tokens of known keys are verified meanwhile.
+    private func outage(_ snapshot: KeySnapshot, isUndecided: Bool = false) -> Outage {
         if !snapshot.isArchiveRead { return Outage(.database, "key archive of \(issuer) not read") }
         let reason = snapshot.failure.map { "\($0)" } ?? "not fetched yet"
-        return Outage(.identityProvider, "key set of \(issuer): \(reason)")
+        return Outage(.identityProvider, "key set of \(issuer): \(reason)", isUndecided: isUndecided)
     }
 }

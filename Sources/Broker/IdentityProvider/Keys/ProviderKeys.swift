@@ -141,6 +141,8 @@ package final class ProviderKeys: Sendable {
     /// How many tokens wait for a fetch that begins after they came.
     package var waitingTokens: Int { reads.waiting }
 
+    func fetchInFlight() async { await state.withLock { $0.refresh }?.value }
+
     /// Waits for the fetch in flight, or fetches if the last fetch is old enough and the rate leaves room.
     func fetchIfDue() async {
         let (inFlight, isDue) = state.withLock { state in

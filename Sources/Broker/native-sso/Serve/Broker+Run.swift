@@ -107,8 +107,9 @@ extension Broker {
             ClosingService { for client in codes { try? await client.shutdown() } },
             AuditService(audit: audit),
             RefreshService(changes: pool.notifications(on: Self.changes), interval: Self.refreshInterval) {
+                // Apart, because a provider of keys that hangs must not make the copy of the registry old.
+                Task { try? await keys.refresh() }
                 await directory.refresh()
-                try? await keys.refresh()
             },
             BackgroundService.periodic(SweepService.interval) { await sweep.run() },
             BackgroundService.periodic(RegistryReport.interval) { await registrySize.run() },

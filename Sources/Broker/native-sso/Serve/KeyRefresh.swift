@@ -16,6 +16,15 @@ actor KeyRefresh {
     private let changes: ChangeLog
     /// The last rows that loaded without a problem.
     private var loaded: SigningKeys?
+    /// The last rows that were loaded, with their problems and the time.
+    private var tried: (rows: SigningKeys, problems: [KeySet.Problem], at: ContinuousClock.Instant)?
+    /// How often ``readAgain()`` was called.
+    private var hangups = 0
+    /// Rows that loaded with problems are loaded again after this time: a request with an invented key must not cost the keys'
+    /// provider more.
+    private static let pause: Duration = .seconds(2)
+    /// How long a request waits.
+    private static let patience: Duration = .seconds(3)
     /// `nil`: the table could not be read. A request with an invented key costs the database at most this rate.
     private let reads = SharedReads<[KeySet.Problem]?>(
         burst: 1, interval: .milliseconds(200), longestWait: .seconds(1), clock: ContinuousClock())
@@ -36,7 +45,9 @@ actor KeyRefresh {
     /// - Returns: The problems with the keys; `nil` if the table could not be read.
     func load() async -> [KeySet.Problem]? {
         guard let rows = await rows() else { return nil }
-        return rows == loaded ? [] : await load(rows)
+        if rows == loaded { return [] }
+        if let tried, tried.rows == rows, .now - tried.at < Self.pause { return tried.problems }
+        return await load(rows)
     }
 
     /// The same, by a read that begins after this call. Others may share it.
@@ -46,17 +57,18 @@ actor KeyRefresh {
     private nonisolated func problems() async throws(PortError) -> [KeySet.Problem] {
         let problems: [KeySet.Problem]?
         do throws(SharedReads<[KeySet.Problem]?>.Refusal) {
-            problems = try await reads.read { await self.load() }
+            problems = try await reads.read(within: Self.patience) { await self.load() }
         } catch {
             throw .outage(Outage(.keyModule, error, unknown: "a key of this broker"))
         }
-        guard let problems else { throw .outage(Outage(.database, "keys cannot be listed")) }
+        guard let problems else { throw .outage(Outage(.database, "keys cannot be listed", isUndecided: true)) }
         return problems
     }
 
     /// Always reads the files, and logs the result. For SIGHUP, after an operator has changed a file.
     func readAgain() async {
-        loaded = nil
+        (loaded, tried) = (nil, nil)
+        hangups += 1
         do throws(PortError) {
             let problems = try await problems()
             logger.notice("keys were read again", metadata: ["problems": .stringConvertible(problems.count)])
@@ -92,6 +104,7 @@ actor KeyRefresh {
 
     private func load(_ rows: SigningKeys) async -> [KeySet.Problem] {
         // A key of unknown use may be of any.
+        let turn = hangups
         let unknownUses = rows.unknown.values.flatMap { KeyUse(rawValue: $0).map { [$0] } ?? KeyUse.allCases }
         let keys = await KeySet(rows.records, unknownUses: Set(unknownUses), of: replica, from: provider)
         let isAdopted = ring.adopt(keys)
@@ -114,7 +127,11 @@ actor KeyRefresh {
                     "signing": .string(keys.signingKIDs.isEmpty ? "none" : keys.signingKIDs.joined(separator: " "))
                 ])
         }
-        loaded = problems.isEmpty ? rows : nil
+        // A file may have been replaced since it was read.
+        if turn == hangups {
+            loaded = problems.isEmpty ? rows : nil
+            tried = (rows, keys.problems, .now)
+        }
         return keys.problems
     }
 }

@@ -63,6 +63,8 @@ extension GrantRegistryConformance {
                 (80_000, ServiceHistory([(79_995, 60)]), .extended),
                 (90_000, ServiceHistory([(89_995, 60)]), .revoked),
                 (20, ServiceHistory([], lastCount: 15), .unsure),
+                // In the grace period: a gap may have begun then.
+                (13, ServiceHistory([], lastCount: 5), .unsure),
                 (20, ServiceHistory([(15, 7)], lastCount: 15), .extended),
                 (20, ServiceHistory([], lastCount: 0), .revoked),
             ]

@@ -157,7 +157,8 @@ package struct ServiceHistory: Sendable {
             guard gap.began > until else { break }
             until = min(until, gap.ended - 120)
         }
-        if max(until, end - 86_400) < 0 { return .extended }
-        return lastCount.map { $0 <= 6 } ?? true ? .revoked : .unsure
+        until = max(until, end - 86_400)
+        if until < 0 { return .extended }
+        return lastCount.map { $0 <= min(6, until) } ?? true ? .revoked : .unsure
     }
 }

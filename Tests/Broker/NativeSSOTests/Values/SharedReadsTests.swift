@@ -39,6 +39,28 @@ import Testing
         #expect(reads.waiting == 0)
     }
 
+    @Test func `a caller that waits no longer leaves the read to others`() async throws {
+        let reads = reads()
+        async let patient = number(reads, isHeld: true)
+        while begun.withLock({ $0 }) < 1 { await Task.yield() }
+        let other = Task { () -> Bool in
+            do throws(SharedReads<Int>.Refusal) {
+                _ = try await reads.read(within: .seconds(3)) { 7 }
+                return false
+            } catch {
+                if case .slow = error { return true }
+                return false
+            }
+        }
+        var lengths = clock.sleeps.stream.makeAsyncIterator()
+        // Its own limit, and the pause before the next read.
+        while let length = await lengths.next(), length != .seconds(3) {}
+        clock.advance(by: .seconds(3))
+        #expect(await other.value)
+        gate.continuation.finish()
+        #expect(try await patient == 1)
+    }
+
     @Test func `reads keep within their rate`() async throws {
         let reads = reads()
         #expect(try await number(reads) == 1)
