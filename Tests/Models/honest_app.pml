@@ -71,7 +71,7 @@ proctype Twin(byte me) {
 }
 
 #define end_grace(row) \
-    if :: silent && grant[row].fresh -> grant[row].cut = 1 :: else fi; \
+    if :: uncounted && grant[row].fresh -> grant[row].cut = 1 :: else fi; \
     grant[row].fresh = 0
 
 proctype Clock() {
@@ -86,17 +86,17 @@ proctype Clock() {
 /* No broker counts for a while. The first count notes that, and what it notes excuses late tokens for two minutes. */
 proctype Gap() {
     byte n;
-    silent = 1;
+    uncounted = 1;
     atomic {
         do :: n < GRANTS -> end_grace(n); n++ :: else -> break od;
         n = 0
     }
 #if MUTANT == 19
-    silent = 0;
+    uncounted = 0;
 #endif
     atomic {
         do :: n < GRANTS -> grant[n].gap = grant[n].cut || grant[n].fresh; grant[n].cut = 0; n++ :: else -> break od;
-        n = 0; silent = 0
+        n = 0; uncounted = 0
     }
 end_of_gap:
     atomic {

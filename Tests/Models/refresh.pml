@@ -16,11 +16,11 @@
 
 /* Without a grace period: whether no gap of service, noted or perhaps under way, excuses a token. */
 #if MUTANT == 17
-#define is_late(row) (!silent)
+#define is_late(row) (!uncounted)
 #elif MUTANT == 18
 #define is_late(row) (!grant[row].gap)
 #else
-#define is_late(row) (!grant[row].gap && !silent)
+#define is_late(row) (!grant[row].gap && !uncounted)
 #endif
 
 inline refresh(me, row, shown) {

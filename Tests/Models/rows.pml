@@ -72,7 +72,7 @@ typedef Grant {
 
 Session session[SESSIONS];
 Grant grant[GRANTS];
-bit silent;                     /* no broker has counted for 6 s */
+bit uncounted;                  /* no broker has counted for 6 s */
 byte looking;                   /* calls that have looked and not ended: one bit each */
 byte sessions;                  /* how many rows are committed */
 byte grants;
