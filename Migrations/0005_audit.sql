@@ -85,7 +85,7 @@ CREATE TABLE service_count (
 ) WITH (fillfactor = 50);
 INSERT INTO service_count VALUES (true, '-infinity');
 COMMENT ON TABLE service_count IS
-    'When any broker last counted while it could answer requests. The service role only calls count_broker: with the services password one can hide a gap, or make one.';
+    'When any broker last counted while it could answer requests. The service role only calls count_broker: with the service''s password one can hide a gap, or make one.';
 COMMENT ON COLUMN service_count.only_row IS 'There is one row.';
 COMMENT ON COLUMN service_count.counted_at IS 'By the database''s clock; -infinity: never.';
 

@@ -1617,12 +1617,12 @@ DECLARE
     v_until timestamptz := v_end;
     v_gap service_gap;
 BEGIN
-    -- The next gap begins at the newest count. So a count from before the end of the grace period proves nothing yet.
     FOR v_gap IN SELECT * FROM service_gap g WHERE g.ended_at > p_rotated_at ORDER BY g.began_at LOOP
         EXIT WHEN v_gap.began_at >= v_until;
         v_until := greatest(v_until, v_gap.ended_at + interval '2 minutes');
     END LOOP;
     v_until := least(v_until, v_end + interval '24 hours');
+    -- The next gap begins at the newest count. So a count from before the end of the grace period proves nothing yet.
     RETURN CASE
         WHEN p_now < v_until THEN 'extended'
         WHEN EXISTS (
@@ -3252,7 +3252,7 @@ CREATE TABLE native_sso.service_count (
 )
 WITH (fillfactor='50');
 
-COMMENT ON TABLE native_sso.service_count IS 'When any broker last counted while it could answer requests. The service role only calls count_broker: with the services password one can hide a gap, or make one.';
+COMMENT ON TABLE native_sso.service_count IS 'When any broker last counted while it could answer requests. The service role only calls count_broker: with the service''s password one can hide a gap, or make one.';
 
 COMMENT ON COLUMN native_sso.service_count.only_row IS 'There is one row.';
 

@@ -6,14 +6,8 @@ import Testing
 /// `FinalAnswers.md` lists the reasons of final answers by the knowledge that they rest on.
 @Suite("The page of final answers")
 struct FinalAnswerTests {
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-        .deletingLastPathComponent()
-
     private static func page() throws -> String {
-        try String(
-            contentsOf: root.appending(path: "Sources/Broker/NativeSSO/NativeSSO.docc/FinalAnswers.md"), encoding: .utf8
-        )
+        try SourceTree.text("Sources/Broker/NativeSSO/NativeSSO.docc/FinalAnswers.md")
     }
 
     /// The words of the code blocks. The sentences of the page may name a reason again.
@@ -49,7 +43,7 @@ struct FinalAnswerTests {
     func tests() throws {
         let named = Set(try Self.page().matches(of: /`([A-Za-z0-9]+Tests)`/).map { String($0.output.1) })
         let files = FileManager.default.enumerator(
-            at: Self.root.appending(path: "Tests"), includingPropertiesForKeys: nil)
+            at: SourceTree.root.appending(path: "Tests"), includingPropertiesForKeys: nil)
         let present = (files?.allObjects ?? []).compactMap {
             ($0 as? URL)?.deletingPathExtension().lastPathComponent
         }

@@ -9,13 +9,7 @@ import Testing
 
 @Suite("The OpenAPI document")
 struct OpenAPITests {
-    private static let text = Result {
-        try String(
-            contentsOf: URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .deletingLastPathComponent()
-                .deletingLastPathComponent().appending(path: "Sources/Broker/BrokerHTTP/BrokerHTTP.docc/openapi.yaml"),
-            encoding: .utf8)
-    }
+    private static let text = Result { try SourceTree.text("Sources/Broker/BrokerHTTP/BrokerHTTP.docc/openapi.yaml") }
 
     /// The text is taken apart once, not searched anew for each of some hundred refusals.
     @Test("Every error has an example under its status")
@@ -24,7 +18,10 @@ struct OpenAPITests {
         let lines = Set(text.split(separator: "\n").map(String.init))
         let parts = text.components(separatedBy: "error_description: \"").dropFirst()
         let descriptions = Set(parts.map { part in String(part.prefix { $0 != "\"" }) })
-        let outages = [HTTPAnswer(TokenError.outage(Outage(.database, "x"))), HTTPAnswer(TokenError.broken("x"))]
+        let outages = [
+            HTTPAnswer(TokenError.outage(Outage(.database, "x"))), HTTPAnswer(TokenError.broken("x")),
+            HTTPAnswer(TokenError.outage(Outage(.keyModule, "x", isUndecided: true))),
+        ]
         var statuses: Set<UInt> = []
         for answer in RefusalTableTests.all.map({ HTTPAnswer($0.answer) }) + outages {
             let body = try #require(try JSONReader.parse(answer.body).object)

@@ -93,7 +93,8 @@ struct Broker: Sendable {
             broker: remembered.broker, file: file?.file, clock: clock,
             serves: { [ring, snapshot] in snapshot.isUsable && ring.canIssue }, logger: logger)
         serving = ServingCheck(
-            registry: PostgresGrantRegistry(database: lanes), ring: ring, issuer: configuration.issuer)
+            registry: PostgresGrantRegistry(database: lanes), ring: ring, issuer: configuration.issuer,
+            logger: logger)
         sweep = SweepService(database: pool, logger: logger)
         registrySize = RegistryReport(database: pool, clock: clock)
         let (unpinned, store, ring) = (DocumentClient(), ProviderKeyStore(database: pool), ring)

@@ -1,6 +1,7 @@
 import BrokerHTTP
 import HTTPServer
 import KeyModule
+import Logging
 import NativeSSO
 import Registry
 import Synchronization
@@ -18,36 +19,34 @@ final class ServingCheck: ReadinessCheck {
     private let registry: PostgresGrantRegistry
     private let ring: KeyRing
     private let issuer: Issuer
+    private let changes: ChangeLog
     private let passed = Atomic(false)
 
     /// - Parameter issuer: Ours.
-    init(registry: PostgresGrantRegistry, ring: KeyRing, issuer: Issuer) {
+    init(registry: PostgresGrantRegistry, ring: KeyRing, issuer: Issuer, logger: Logger) {
         self.registry = registry
         self.ring = ring
         self.issuer = issuer
+        changes = ChangeLog(logger)
     }
 
     func problem() async -> StaticString? {
         guard !passed.load(ordering: .relaxed) else { return nil }
-        guard await works({ () async throws(PortError) in try await registry.exchangeNothing() }) else {
-            return "exchange_failed"
+        var reason: StaticString = "exchange_failed"
+        do throws(PortError) {
+            try await registry.exchangeNothing()
+            reason = "refresh_failed"
+            try await registry.refreshNothing()
+            reason = "keys_failed"
+            try await ring.tryKeys(of: issuer)
+        } catch {
+            changes.note("\(error)", Self.message)
+            return reason
         }
-        guard await works({ () async throws(PortError) in try await registry.refreshNothing() }) else {
-            return "refresh_failed"
-        }
-        guard await works({ () async throws(PortError) in try await ring.tryKeys(of: issuer) }) else {
-            return "keys_failed"
-        }
+        changes.note(nil, Self.message)
         passed.store(true, ordering: .relaxed)
         return nil
     }
 
-    private func works(_ call: () async throws(PortError) -> Void) async -> Bool {
-        do throws(PortError) {
-            try await call()
-            return true
-        } catch {
-            return false
-        }
-    }
+    private static let message: Logger.Message = "requests cannot be served yet"
 }
