@@ -30,7 +30,7 @@ package struct BackchannelEndpoint: Sendable {
     ///   - clients: As for the token endpoint.
     package init(
         revocation: Revocation?, introspection: Introspection?, logout: LogoutEndpoint?, events: SecurityEventEndpoint?,
-        clients: ClientIdentification, certainty: Certainty = .complete, audit: any AuditTrail, metrics: BrokerMetrics,
+        clients: ClientIdentification, certainty: Certainty, audit: any AuditTrail, metrics: BrokerMetrics,
         clock: any WallClock, logger: Logger
     ) {
         self.clients = clients
@@ -56,7 +56,7 @@ extension BackchannelEndpoint: Responder {
             record.grant = grant
             record.caller = request.client
             record.trace = request.trace
-            let (answer, error) = await events.answer(request, as: grant, record.requestID, certainty)
+            let (answer, error) = await events.answer(request, as: grant, record.requestID)
             return requestLog.ended(answer, record, error)
         }
         do throws(TokenError) {
@@ -77,9 +77,9 @@ extension BackchannelEndpoint: Responder {
             record.grant = .introspection
             let (_, client, token) = try await presentedToken(request, &record)
             return try await TokenError.port { () async throws(PortError) in
-                let answer = try await introspection.answer(token, to: client)
-                if answer == Introspection.inactive, let outage = certainty.database() { throw .outage(outage) }
-                return answer
+                if let active = try await introspection.answer(token, to: client) { return active }
+                if let outage = certainty.database() { throw .outage(outage) }
+                return Introspection.inactive
             }
         }
         throw .refused(.request(.unknownPath))

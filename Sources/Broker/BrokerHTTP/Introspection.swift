@@ -35,15 +35,15 @@ package struct Introspection: Sendable {
 
     static let inactive = Array(#"{"active":false}"#.utf8)
 
-    /// The JSON of the answer.
-    func answer(_ token: String, to caller: Client) async throws(PortError) -> [UInt8] {
+    /// The JSON of the answer about a live token; `nil`: the answer is ``inactive``.
+    func answer(_ token: String, to caller: Client) async throws(PortError) -> [UInt8]? {
         guard caller.authentication != .none, let claims = try await claims(of: token), isMeant(claims, for: caller),
             let session = claims.string("session_id").flatMap({ UniqueID($0) }),
             let client = claims.string("client_id").flatMap(ClientID.init),
             let issuedAt = claims["iat"]?.number?.int64, let expiry = claims["exp"]?.number?.int64,
             expiry > clock.now.seconds,
             try await registry.isLive(session, of: client, issuedAt: UnixTime(seconds: issuedAt), idle: idle)
-        else { return Self.inactive }
+        else { return nil }
         return Self.active(claims)
     }
 

@@ -24,7 +24,7 @@ package struct LogoutEndpoint: Sendable {
     private let logger: Logger
 
     package init(
-        logout: Logout, limiter: RequestLimiter, certainty: Certainty = .complete, audit: any AuditTrail,
+        logout: Logout, limiter: RequestLimiter, certainty: Certainty, audit: any AuditTrail,
         metrics: BrokerMetrics, clock: any WallClock, logger: Logger
     ) {
         self.logout = logout

@@ -20,16 +20,18 @@ package struct SecurityEventEndpoint: Sendable {
     private let takesEvents: Bool
     private let takesRevocations: Bool
     private let limiter: RequestLimiter
+    private let certainty: Certainty
     private let metrics: BrokerMetrics
 
     package init(
         events: SecurityEvents, takesEvents: Bool, takesRevocations: Bool, limiter: RequestLimiter,
-        metrics: BrokerMetrics
+        certainty: Certainty, metrics: BrokerMetrics
     ) {
         self.events = events
         self.takesEvents = takesEvents
         self.takesRevocations = takesRevocations
         self.limiter = limiter
+        self.certainty = certainty
         self.metrics = metrics
     }
 
@@ -40,7 +42,7 @@ package struct SecurityEventEndpoint: Sendable {
     }
 
     func answer(
-        _ request: ReceivedRequest, as grant: GrantLabel, _ requestID: UniqueID, _ certainty: Certainty
+        _ request: ReceivedRequest, as grant: GrantLabel, _ requestID: UniqueID
     ) async -> (HTTPAnswer, TokenError?) {
         do throws(TokenError) {
             try TokenError.port { () throws(PortError) in try certainty.check() }

@@ -30,8 +30,7 @@ package final class SharedReads<Answer: Sendable>: Sendable {
     private let burst: Int
     private let interval: Duration
     private let longestWait: Duration
-    private let elapsed: @Sendable () -> Duration
-    private let sleep: @Sendable (Duration) async throws -> Void
+    private let time: ElapsedTime
     private let state = Mutex(State())
 
     /// - Parameters:
@@ -44,9 +43,7 @@ package final class SharedReads<Answer: Sendable>: Sendable {
         self.burst = burst
         self.interval = interval
         self.longestWait = longestWait
-        let start = clock.now
-        elapsed = { start.duration(to: clock.now) }
-        sleep = { try await clock.sleep(for: $0) }
+        time = ElapsedTime(by: clock)
     }
 
     /// How many wait.
@@ -66,39 +63,30 @@ package final class SharedReads<Answer: Sendable>: Sendable {
             state.waiting += 1
             return task
         }
+        defer { state.withLock { $0.waiting -= 1 } }
+        guard let limit else { return await task.value }
         let (answers, given) = AsyncStream.makeStream(of: Answer.self)
-        Task {
-            given.yield(await task.value)
+        Task { given.yield(await task.value) }
+        let timer = Task {
+            try await time.sleep(for: limit)
             given.finish()
         }
-        let timer = limit.map { limit in
-            Task {
-                try await sleep(limit)
-                given.finish()
-            }
-        }
-        var answer: Answer?
-        for await first in answers {
-            answer = first
-            break
-        }
-        timer?.cancel()
-        state.withLock { $0.waiting -= 1 }
-        guard let answer else { throw .slow }
-        return answer
+        defer { timer.cancel() }
+        for await answer in answers { return answer }
+        throw .slow
     }
 
     private func plan(
         _ body: @escaping @Sendable () async -> Answer, _ state: inout State
     ) throws(Refusal) -> Task<Answer, Never> {
-        let now = elapsed()
+        let now = time.now
         let full = max(state.full, now)
         let wait = max(full - interval * (burst - 1) - now, .zero)
         guard wait <= longestWait else { throw .noRoom(for: wait) }
         state.full = full + interval
         let task = Task { [last = state.last] in
             _ = await last?.value
-            if wait > .zero { try? await sleep(wait) }
+            if wait > .zero { try? await time.sleep(for: wait) }
             self.state.withLock { ($0.last, $0.next) = ($0.next, nil) }
             return await body()
         }

@@ -8,17 +8,10 @@ import Testing
 @Suite struct ProviderKeyFetchTests {
     private func key(_ keyID: String) throws -> TestKey { try TestKey(.es256, keyID: keyID) }
 
-    /// A provider whose set has this key, which has verified a token.
-    private func known(_ key: TestKey) async throws -> TestProvider {
-        let provider = TestProvider(try ScriptedFetcher([key]))
-        #expect(await provider.outcome(try provider.idToken(key)) == .verified)
-        return provider
-    }
-
     // W-12
     @Test func `a flood of forged signatures causes one fetch in 30 seconds`() async throws {
         let (a, forger) = (try key("a"), try key("a"))
-        let provider = try await known(a)
+        let provider = try await TestProvider.knowing(a)
         for _ in 0..<90 {
             for _ in 0..<10 {
                 #expect(await provider.outcome(try provider.idToken(forger)) == .refused(.badSignature))
@@ -34,7 +27,7 @@ import Testing
     @Test(arguments: [true, false])
     func `a flood of unknown names causes six fetches in 90 seconds`(isNamed: Bool) async throws {
         let a = try key("a")
-        let provider = try await known(a)
+        let provider = try await TestProvider.knowing(a)
         for second in 0..<90 {
             for index in 0..<10 {
                 let stranger = isNamed ? try a.renamed("\(second)-\(index)") : try TestKey(.es256, keyID: nil)
@@ -53,7 +46,7 @@ import Testing
 
     /// The issuer changes its key three times within a second, and no token of a new key is refused.
     @Test func `tokens of new keys are never refused`() async throws {
-        let provider = try await known(try key("a"))
+        let provider = try await TestProvider.knowing(try key("a"))
         for name in ["b", "c", "d"] {
             let new = try key(name)
             try provider.fetcher.answer([new])
@@ -70,7 +63,7 @@ import Testing
     /// An issuer that goes back to an earlier key.
     @Test func `a retired key that is current again verifies after a fetch`() async throws {
         let (a, b) = (try key("a"), try key("b"))
-        let provider = try await known(a)
+        let provider = try await TestProvider.knowing(a)
         try provider.fetcher.answer([b])
         await provider.keys.readAgain()
         provider.advance(by: .days(1))
@@ -83,7 +76,7 @@ import Testing
 
     @Test func `a token that comes during a fetch waits for the next one`() async throws {
         let (a, b) = (try key("a"), try key("b"))
-        let provider = try await known(a)
+        let provider = try await TestProvider.knowing(a)
         provider.fetcher.hold()
         var began = provider.fetcher.began.stream.makeAsyncIterator()
         await began.next()
@@ -100,7 +93,7 @@ import Testing
 
     @Test func waitersShareOneFetchAndKnownKeysDoNotWait() async throws {
         let (a, b) = (try key("a"), try key("b"))
-        let provider = try await known(a)
+        let provider = try await TestProvider.knowing(a)
         provider.advance(by: 60)
         try provider.fetcher.answer([a, b])
         provider.fetcher.hold()
@@ -120,7 +113,7 @@ import Testing
     @Test(arguments: [("b", SubjectTokenDefect.unknownKey), ("a", .badSignature)])
     func anotherKeyDuringAnOutageIsNoRefusal(name: String, defect: SubjectTokenDefect) async throws {
         let (a, b) = (try key("a"), try key(name))
-        let provider = try await known(a)
+        let provider = try await TestProvider.knowing(a)
         provider.advance(by: 60)
         provider.fetcher.answer(.timedOut)
         let outcome = TestProvider.Outcome.undecided(.identityProvider, retryAfter: 1)
@@ -136,7 +129,7 @@ import Testing
     /// Setting the wall clock back must not stop fetches.
     @Test func coolDownDoesNotFollowTheWallClock() async throws {
         let (a, b) = (try key("a"), try key("b"))
-        let provider = try await known(a)
+        let provider = try await TestProvider.knowing(a)
         provider.wallClock.advance(by: -86_400)
         provider.clock.advance(by: .seconds(30))
         try provider.fetcher.answer([a, b])

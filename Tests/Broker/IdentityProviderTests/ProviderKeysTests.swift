@@ -8,13 +8,6 @@ import Testing
 @Suite struct ProviderKeysTests {
     private func key(_ keyID: String) throws -> TestKey { try TestKey(.es256, keyID: keyID) }
 
-    /// A provider whose set has this key, which has verified a token.
-    private func known(_ key: TestKey) async throws -> TestProvider {
-        let provider = TestProvider(try ScriptedFetcher([key]))
-        #expect(await provider.outcome(try provider.idToken(key)) == .verified)
-        return provider
-    }
-
     /// Runs the background loop while `body` runs.
     private func running(_ provider: TestProvider, _ body: () async throws -> Void) async throws {
         let loop = Task { await provider.keys.run() }
@@ -103,7 +96,7 @@ import Testing
     ])
     func failuresKeepTheKnownKeys(failure: KeySetFetchError) async throws {
         let a = try key("a")
-        let provider = try await known(a)
+        let provider = try await TestProvider.knowing(a)
         provider.fetcher.answer(failure)
         try await running(provider) { () async throws in
             #expect(await slept(provider) == .seconds(30))
@@ -120,7 +113,7 @@ import Testing
     // W-13
     @Test func firstTokenOfANewKeySucceeds() async throws {
         let (a, b) = (try key("a"), try key("b"))
-        let provider = try await known(a)
+        let provider = try await TestProvider.knowing(a)
         provider.advance(by: 60)
         try provider.fetcher.answer([a, b])
         #expect(await provider.outcome(try provider.idToken(b)) == .verified)
@@ -131,7 +124,7 @@ import Testing
     /// A first sight accepts only keys of the current key set.
     @Test func aKeyIsCurrentWhileItIsInTheKeySet() async throws {
         let (old, new) = (try key("old"), try key("new"))
-        let provider = try await known(old)
+        let provider = try await TestProvider.knowing(old)
         let token = try provider.idToken(old)
         for (keys, isCurrent) in [([old], true), ([new], false), ([new, old], true)] {
             try provider.fetcher.answer(keys)
@@ -145,7 +138,7 @@ import Testing
     @Test(arguments: [nil, "1"])
     func firstTokenOfANewKeyUnderTheOldNameSucceeds(keyID: String?) async throws {
         let (old, new) = (try TestKey(.es256, keyID: keyID), try TestKey(.es256, keyID: keyID))
-        let provider = try await known(old)
+        let provider = try await TestProvider.knowing(old)
         provider.advance(by: 60)
         try provider.fetcher.answer([new])
         #expect(await provider.outcome(try provider.idToken(new)) == .verified)
@@ -155,7 +148,7 @@ import Testing
     // W-14, D12
     @Test func aRetiredKeyVerifiesWhatWasIssuedInItsLife() async throws {
         let (a, b) = (try key("a"), try key("b"))
-        let provider = try await known(a)
+        let provider = try await TestProvider.knowing(a)
         provider.advance(by: 300)
         try provider.fetcher.answer([b])
         try await running(provider) { #expect(await slept(provider) == .seconds(300)) }
@@ -210,7 +203,7 @@ import Testing
 
     @Test func theArchiveIsReadWhenItChanges() async throws {
         let a = try key("a")
-        let provider = try await known(a)
+        let provider = try await TestProvider.knowing(a)
         let token = try provider.idToken(a)
         await provider.keys.reloadArchive("1")
         provider.archive.revoke(a)
@@ -240,7 +233,7 @@ import Testing
 
     @Test func aNameThatIsUsedAgainStillFindsTheOlderKey() async throws {
         let (old, new) = (try key("1"), try key("1"))
-        let provider = try await known(old)
+        let provider = try await TestProvider.knowing(old)
         let token = try provider.idToken(old)
         provider.advance(by: 300)
         try provider.fetcher.answer([new])

@@ -4,6 +4,7 @@ import Logging
 import NativeSSO
 import StrictCoding
 import Synchronization
+import Testing
 
 @testable import IdentityProvider
 
@@ -137,6 +138,13 @@ struct TestProvider {
             issuer: Self.issuer, fetcher: fetcher, archive: archive, settings: settings, wallClock: wallClock,
             clock: clock, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
         validator = IDTokenValidator([.init(keys: keys, algorithms: algorithms)], subjects: Self.subjects)
+    }
+
+    /// A provider whose set has this key, which has verified a token.
+    static func knowing(_ key: TestKey) async throws -> TestProvider {
+        let provider = TestProvider(try ScriptedFetcher([key]))
+        #expect(await provider.outcome(try provider.idToken(key)) == .verified)
+        return provider
     }
 
     /// Another replica, or this one after a restart: same archive, same wall clock.

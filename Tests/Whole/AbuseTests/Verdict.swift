@@ -42,7 +42,11 @@ enum Verdict: Sendable {
     /// many such came before it.
     var mayBeUndecided: Bool {
         guard case .refused(_, _, let reason) = self else { return false }
-        return ["subject", "logout", "event"].contains { reason == "\($0)_token_unknown_key" }
+        return Self.mayBeUndecided(insteadOf: reason)
+    }
+
+    static func mayBeUndecided(insteadOf reason: String) -> Bool {
+        ["subject", "logout", "event"].contains { reason == "\($0)_token_unknown_key" }
     }
 
     /// Whether the message's framing is wrong.

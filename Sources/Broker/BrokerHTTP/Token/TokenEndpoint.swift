@@ -37,7 +37,7 @@ package struct TokenEndpoint: Sendable {
         exchange: Exchange, refresh: Refresh, handoff: WebHandoff, enrolment: Enrolment? = nil,
         codes: CodeEnrolment? = nil, clients: ClientIdentification, proofs: ProofVerifier, limiter: RequestLimiter,
         logins: any LoginDirectory,
-        issuers: [IssuerPolicy], certainty: Certainty = .complete, audit: any AuditTrail, metrics: BrokerMetrics,
+        issuers: [IssuerPolicy], certainty: Certainty, audit: any AuditTrail, metrics: BrokerMetrics,
         clock: any WallClock, logger: Logger
     ) {
         self.exchange = exchange

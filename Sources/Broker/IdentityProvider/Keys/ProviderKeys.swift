@@ -37,9 +37,8 @@ package final class ProviderKeys: Sendable {
     private let fetcher: any KeySetFetching
     private let archive: any KeyArchive
     private let wallClock: any WallClock
-    /// Monotonic. The wall clock could be set back and then block fetches for hours.
-    private let elapsed: @Sendable () -> Duration
-    private let sleep: @Sendable (Duration) async throws -> Void
+    /// Not the wall clock: if that is set back, it would block fetches for hours.
+    private let time: ElapsedTime
     let logger: Logger
     private let state = Mutex(State())
 
@@ -62,9 +61,7 @@ package final class ProviderKeys: Sendable {
         self.archive = archive
         self.settings = settings
         self.wallClock = wallClock
-        let start = clock.now
-        elapsed = { start.duration(to: clock.now) }
-        sleep = { try await clock.sleep(for: $0) }
+        time = ElapsedTime(by: clock)
         reads = SharedReads(burst: 4, interval: Self.coolDown, longestWait: .zero, clock: clock)
         self.logger = logger
     }
@@ -74,7 +71,7 @@ package final class ProviderKeys: Sendable {
 
     /// The time since the last good fetch, or since the start if there was none, and how many fetches have failed.
     package var fetches: (age: Duration, failed: Int64) {
-        let now = elapsed()
+        let now = time.now
         return state.withLock { (now - $0.snapshot.fetchedAt, $0.failedFetches) }
     }
 
@@ -99,7 +96,7 @@ package final class ProviderKeys: Sendable {
         while !Task.isCancelled {
             if let begun = state.withLock({ $0.begun.take() }) { await begun.value } else { await refresh() }
             failures = snapshot.failure == nil ? 0 : failures + 1
-            do { try await sleep(delay(afterFailures: failures)) } catch { return }
+            do { try await time.sleep(for: delay(afterFailures: failures)) } catch { return }
         }
     }
 
@@ -127,7 +124,7 @@ package final class ProviderKeys: Sendable {
 
     /// Whether `snapshot` may be used: its key set is not older than the longest outage, and the archive was read.
     func isUsable(_ snapshot: KeySnapshot) -> Bool {
-        snapshot.current != nil && snapshot.isArchiveRead && elapsed() - snapshot.fetchedAt <= Self.longestOutage
+        snapshot.current != nil && snapshot.isArchiveRead && time.now - snapshot.fetchedAt <= Self.longestOutage
     }
 
     /// How far a token's `iat` may lie outside its key's recorded life: a key is seen only every
@@ -146,7 +143,7 @@ package final class ProviderKeys: Sendable {
     /// Waits for the fetch in flight, or fetches if the last fetch is old enough and the rate leaves room.
     func fetchIfDue() async {
         let (inFlight, isDue) = state.withLock { state in
-            (state.refresh, state.lastAttempt.map { elapsed() - $0 >= Self.coolDown } ?? true)
+            (state.refresh, state.lastAttempt.map { time.now - $0 >= Self.coolDown } ?? true)
         }
         if let inFlight { await inFlight.value } else if isDue { try? await fetch() }
     }
@@ -158,7 +155,7 @@ package final class ProviderKeys: Sendable {
     /// The fetch in flight, or a new one.
     private func begin(_ state: inout State) -> Task<Void, Never> {
         if let task = state.refresh { return task }
-        state.lastAttempt = elapsed()
+        state.lastAttempt = time.now
         let task = Task { await self.fetchAndInstall() }
         state.refresh = task
         return task
@@ -193,7 +190,7 @@ package final class ProviderKeys: Sendable {
         switch fetched {
         case .success(let fetched):
             snapshot.current = fetched.keys
-            snapshot.fetchedAt = elapsed()
+            snapshot.fetchedAt = time.now
             snapshot.endpoints = fetched.endpoints
             snapshot.failure = nil
         case .failure(let failure): snapshot.failure = failure

@@ -12,9 +12,6 @@ package struct Certainty: Sendable {
         self.database = database
     }
 
-    /// Without a database whose knowledge could be old.
-    package static let complete = Certainty(clocks: { nil }, database: { nil })
-
     /// Throws while the clocks differ.
     package func check() throws(PortError) { if let outage = clocks() { throw .outage(outage) } }
 }

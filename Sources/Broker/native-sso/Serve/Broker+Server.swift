@@ -190,7 +190,7 @@ extension Broker {
         return SecurityEventEndpoint(
             events: SecurityEvents(verifier: verifier, registry: logouts, clock: clock),
             takesEvents: backchannel.takesEvents, takesRevocations: backchannel.takesRevocations, limiter: limiter,
-            metrics: metrics)
+            certainty: commits.certainty, metrics: metrics)
     }
 
     private func backchannelEndpoint(

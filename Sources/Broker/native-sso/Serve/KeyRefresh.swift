@@ -14,10 +14,8 @@ actor KeyRefresh {
     private let ring: KeyRing
     private let logger: Logger
     private let changes: ChangeLog
-    /// The last rows that loaded without a problem.
-    private var loaded: SigningKeys?
-    /// The last rows that were loaded, with their problems and the time.
-    private var tried: (rows: SigningKeys, problems: [KeySet.Problem], at: ContinuousClock.Instant)?
+    /// The last load; `nil`: the next one reads every file.
+    private var last: Load?
     /// How often ``readAgain()`` was called.
     private var hangups = 0
     /// Rows that loaded with problems are loaded again after this time: a request with an invented key must not cost the keys'
@@ -28,6 +26,14 @@ actor KeyRefresh {
     /// `nil`: the table could not be read. A request with an invented key costs the database at most this rate.
     private let reads = SharedReads<[KeySet.Problem]?>(
         burst: 1, interval: .milliseconds(200), longestWait: .seconds(1), clock: ContinuousClock())
+
+    private struct Load {
+        let rows: SigningKeys
+        let problems: [KeySet.Problem]
+        /// Whether it met no problem, of a key or of the table.
+        let isWhole: Bool
+        let at: ContinuousClock.Instant
+    }
 
     init(
         store: SigningKeyStore, provider: any KeyProvider, replica: String?, ring: KeyRing, logger: Logger
@@ -45,8 +51,7 @@ actor KeyRefresh {
     /// - Returns: The problems with the keys; `nil` if the table could not be read.
     func load() async -> [KeySet.Problem]? {
         guard let rows = await rows() else { return nil }
-        if rows == loaded { return [] }
-        if let tried, tried.rows == rows, .now - tried.at < Self.pause { return tried.problems }
+        if let last, last.rows == rows, last.isWhole || .now - last.at < Self.pause { return last.problems }
         return await load(rows)
     }
 
@@ -67,7 +72,7 @@ actor KeyRefresh {
 
     /// Always reads the files, and logs the result. For SIGHUP, after an operator has changed a file.
     func readAgain() async {
-        (loaded, tried) = (nil, nil)
+        last = nil
         hangups += 1
         do throws(PortError) {
             let problems = try await problems()
@@ -103,8 +108,8 @@ actor KeyRefresh {
     }
 
     private func load(_ rows: SigningKeys) async -> [KeySet.Problem] {
-        // A key of unknown use may be of any.
         let turn = hangups
+        // A key of unknown use may be of any.
         let unknownUses = rows.unknown.values.flatMap { KeyUse(rawValue: $0).map { [$0] } ?? KeyUse.allCases }
         let keys = await KeySet(rows.records, unknownUses: Set(unknownUses), of: replica, from: provider)
         let isAdopted = ring.adopt(keys)
@@ -120,7 +125,7 @@ actor KeyRefresh {
         changes.note(
             problems.isEmpty ? nil : problems.joined(separator: "; "), level: .error,
             isAdopted ? "keys are not all usable" : "new keys are not usable; the present ones stay in use")
-        if isAdopted, rows != loaded {
+        if isAdopted {
             logger.notice(
                 "keys loaded",
                 metadata: [
@@ -129,8 +134,7 @@ actor KeyRefresh {
         }
         // A file may have been replaced since it was read.
         if turn == hangups {
-            loaded = problems.isEmpty ? rows : nil
-            tried = (rows, keys.problems, .now)
+            last = Load(rows: rows, problems: keys.problems, isWhole: problems.isEmpty, at: .now)
         }
         return keys.problems
     }

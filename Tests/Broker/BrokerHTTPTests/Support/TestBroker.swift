@@ -35,7 +35,7 @@ struct TestBroker: Sendable {
         /// Whether proofs must carry a nonce.
         var asksForNonce = false
         /// What the broker knows of clocks and database.
-        var certainty = Certainty.complete
+        var certainty = Certainty(clocks: { nil }, database: { nil })
         /// Between the domain and the registry.
         var gate: Gate?
         /// Whether logouts arrive at the backchannel listener, not at the internal one.
@@ -157,7 +157,8 @@ struct TestBroker: Sendable {
             logout: options.movesLogout ? logout : nil,
             events: SecurityEventEndpoint(
                 events: SecurityEvents(verifier: domain.eventVerifier, registry: domain.logouts, clock: domain.clock),
-                takesEvents: true, takesRevocations: true, limiter: limiter, metrics: metrics), clients: clients,
+                takesEvents: true, takesRevocations: true, limiter: limiter, certainty: options.certainty,
+                metrics: metrics), clients: clients,
             certainty: options.certainty, audit: domain.audit, metrics: metrics,
             clock: domain.clock, logger: logger)
         var configuration = BrokerServer.Configuration(publicLimits: options.limits)
